@@ -1,0 +1,27 @@
+//! Array shapes and memory layouts, exactly: XLA's shapes and layouts with their text and proto,
+//! where every element lies in memory, and plans that move any layout to any other.
+//!
+//! Pure arithmetic: nothing here touches an array's memory, does I/O or spawns a thread.
+#![forbid(unsafe_code)]
+
+mod address;
+mod array;
+mod dimension;
+mod element_type;
+mod error;
+mod layout;
+pub mod plan;
+mod proto;
+mod shape;
+mod text;
+
+pub use address::{AddressMap, IndexError, Location};
+pub use array::ArrayShape;
+pub use dimension::{Dimension, dimension_names, resolve_dimension};
+pub use element_type::{ElementKind, ElementType, FloatFormat, SpecialValues, UnknownElementType};
+pub use error::ShapeError;
+pub use layout::{Layout, PaddingValue, SplitConfig, Tile, TileDimension};
+pub use plan::Plan;
+pub use proto::ProtoError;
+pub use shape::{MAX_NESTING, Shape, ShapeKind, TupleShape};
+pub use text::{ParseError, ParseErrorReason, ParseOptions, WithoutLayout};

@@ -1,0 +1,3 @@
+//! Plans.
+/// A plan.
+pub struct Plan;
