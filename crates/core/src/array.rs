@@ -141,8 +141,10 @@ impl ArrayShape {
                 Some(_) => {}
             }
         }
-        if let (Some(value), false) = (layout.padding_value(), layout.padded_dimensions().is_empty())
-            && value != PaddingValue::Unknown
+        if let (Some(value), false) = (
+            layout.padding_value(),
+            layout.padded_dimensions().is_empty(),
+        ) && value != PaddingValue::Unknown
             && self.element_type.padding_bytes(value).is_none()
         {
             return Err(ShapeError::NoSuchPaddingValue {
@@ -291,7 +293,9 @@ impl ArrayShape {
     /// alignment included. (XLA's `ArraySize` counts the first level only.) `None` without a
     /// layout or with an unbounded dimension.
     pub fn allocated_elements(&self) -> Option<i64> {
-        AddressMap::new(self).ok().map(|map| map.allocated_elements())
+        AddressMap::new(self)
+            .ok()
+            .map(|map| map.allocated_elements())
     }
 
     /// Bits of an element in memory: the layout's `E(bits)`, else the type's width in whole

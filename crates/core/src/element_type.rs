@@ -315,8 +315,14 @@ mod tests {
                 ElementType::F8e3m4,
                 [Some(0), Some(0x30), Some(0xf0), Some(0x70)],
             ),
-            (ElementType::F8e8m0fnu, [None, Some(0x7f), Some(0), Some(0xfe)]),
-            (ElementType::F4e2m1fn, [Some(0), Some(2), Some(0xf), Some(7)]),
+            (
+                ElementType::F8e8m0fnu,
+                [None, Some(0x7f), Some(0), Some(0xfe)],
+            ),
+            (
+                ElementType::F4e2m1fn,
+                [Some(0), Some(2), Some(0xf), Some(7)],
+            ),
             (
                 ElementType::F6e3m2fn,
                 [Some(0), Some(0x0c), Some(0x3f), Some(0x1f)],
@@ -334,7 +340,10 @@ mod tests {
         assert_eq!(f64::from_le_bytes(one[..8].try_into().unwrap()), 1.0);
         assert_eq!(one[8..], [0; 8]);
         let lowest = ElementType::S64.padding_bytes(Lowest).unwrap();
-        assert_eq!(i64::from_le_bytes(lowest[..8].try_into().unwrap()), i64::MIN);
+        assert_eq!(
+            i64::from_le_bytes(lowest[..8].try_into().unwrap()),
+            i64::MIN
+        );
         let lowest = ElementType::Bf16.padding_bytes(Lowest).unwrap();
         assert_eq!(lowest[..2], [0x80, 0xff]);
     }

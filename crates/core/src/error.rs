@@ -1,7 +1,7 @@
 //! What can be wrong with a shape or a layout, and which part of it is.
 
-use crate::layout::PaddingValue;
 use crate::ElementType;
+use crate::layout::PaddingValue;
 
 /// Why a shape or a layout can't be built.
 ///
@@ -10,7 +10,9 @@ use crate::ElementType;
 #[non_exhaustive]
 pub enum ShapeError {
     /// A dimension number outside `-rank..rank`.
-    #[error("there is no dimension {dimension} in rank {rank}: expected -{rank} to {rank}, -{rank} included")]
+    #[error(
+        "there is no dimension {dimension} in rank {rank}: expected -{rank} to {rank}, -{rank} included"
+    )]
     #[allow(missing_docs)]
     NoSuchDimension { dimension: i64, rank: usize },
     /// A size or a bound below zero.
@@ -37,7 +39,9 @@ pub enum ShapeError {
         rank: usize,
     },
     /// The minor-to-major order names a dimension twice.
-    #[error("minor_to_major[{place}] is {value}, which stands there already; expected each dimension once")]
+    #[error(
+        "minor_to_major[{place}] is {value}, which stands there already; expected each dimension once"
+    )]
     #[allow(missing_docs)]
     OrderRepeated { place: usize, value: i64 },
     /// A tile without dimensions.
@@ -121,7 +125,9 @@ pub enum ShapeError {
     #[allow(missing_docs)]
     NoLayout { shape: String },
     /// The shape has a dimension of unknown size, and the question needs all sizes.
-    #[error("dimension {dimension} is unbounded (`?`), so the array has no size yet; expected sizes or bounds (`<=n`)")]
+    #[error(
+        "dimension {dimension} is unbounded (`?`), so the array has no size yet; expected sizes or bounds (`<=n`)"
+    )]
     #[allow(missing_docs)]
     Unbounded { dimension: usize },
     /// The shape is not an array.

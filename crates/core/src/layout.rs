@@ -236,7 +236,10 @@ impl Layout {
     ///
     /// [`ShapeError::EmptyTile`] or [`ShapeError::TileSize`] for a tile without dimensions or
     /// with a size below 1.
-    pub fn with_tiles(mut self, tiles: impl IntoIterator<Item = Tile>) -> Result<Layout, ShapeError> {
+    pub fn with_tiles(
+        mut self,
+        tiles: impl IntoIterator<Item = Tile>,
+    ) -> Result<Layout, ShapeError> {
         self.tiles = tiles.into_iter().collect();
         for (tile, Tile { dimensions, .. }) in self.tiles.iter().enumerate() {
             if dimensions.is_empty() {
@@ -333,7 +336,10 @@ impl Layout {
     /// # Errors
     ///
     /// [`ShapeError::MetadataPrefix`] below 0.
-    pub fn with_dynamic_shape_metadata_prefix_bytes(mut self, bytes: i64) -> Result<Layout, ShapeError> {
+    pub fn with_dynamic_shape_metadata_prefix_bytes(
+        mut self,
+        bytes: i64,
+    ) -> Result<Layout, ShapeError> {
         self.dynamic_shape_metadata_prefix_bytes = bytes;
         if bytes < 0 {
             return Err(ShapeError::MetadataPrefix { found: bytes });
@@ -450,14 +456,17 @@ mod tests {
         );
         assert!(layout().with_tail_padding_alignment(0).is_err());
         assert!(layout().with_element_size_in_bits(-1).is_err());
-        assert!(layout().with_dynamic_shape_metadata_prefix_bytes(-1).is_err());
-        let split = |configs: &[(i64, &[i64])]| {
-            layout().with_split_configs(
-                configs
-                    .iter()
-                    .map(|&(dimension, indices)| SplitConfig::new(dimension, indices.iter().copied())),
-            )
-        };
+        assert!(
+            layout()
+                .with_dynamic_shape_metadata_prefix_bytes(-1)
+                .is_err()
+        );
+        let split =
+            |configs: &[(i64, &[i64])]| {
+                layout().with_split_configs(configs.iter().map(|&(dimension, indices)| {
+                    SplitConfig::new(dimension, indices.iter().copied())
+                }))
+            };
         assert!(split(&[(0, &[1, 2]), (1, &[7])]).is_ok());
         assert!(matches!(
             split(&[(2, &[1])]),
@@ -475,7 +484,10 @@ mod tests {
             split(&[(1, &[0])]),
             Err(ShapeError::SplitIndex { place: 0, .. })
         ));
-        assert!(matches!(split(&[(1, &[])]), Err(ShapeError::SplitEmpty { config: 0 })));
+        assert!(matches!(
+            split(&[(1, &[])]),
+            Err(ShapeError::SplitEmpty { config: 0 })
+        ));
     }
 
     #[test]
@@ -483,6 +495,10 @@ mod tests {
         assert!(Layout::descending(3).is_monotonic_with_dim0_major());
         assert!(!Layout::descending(3).is_monotonic_with_dim0_minor());
         assert!(Layout::descending(1).is_monotonic_with_dim0_minor());
-        assert!(!Layout::new([1, 0, 2]).unwrap().is_monotonic_with_dim0_minor());
+        assert!(
+            !Layout::new([1, 0, 2])
+                .unwrap()
+                .is_monotonic_with_dim0_minor()
+        );
     }
 }

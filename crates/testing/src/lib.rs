@@ -1,1 +1,6 @@
-//! Being written.
+//! What minormajor's tests stand on: oracles too simple to be wrong in the same way as the code,
+//! strategies for random arrays, and the golden cases with XLA's own answers.
+
+pub mod golden;
+pub mod oracle;
+pub mod strategy;

@@ -22,7 +22,11 @@ pub(crate) enum Part {
     /// A digit: adds `i * stride` to the position. Memory has room for `extent` values.
     Digit { extent: i64, stride: i64 },
     /// `i / tile` goes to `high`, `i % tile` to `low`.
-    Split { tile: i64, high: NodeId, low: NodeId },
+    Split {
+        tile: i64,
+        high: NodeId,
+        low: NodeId,
+    },
     /// Adds `i * place` to the index of a combined dimension.
     Joined { group: usize, place: i64 },
 }
@@ -94,7 +98,10 @@ impl Expansion {
             let extent = padded(dimension)?;
             product = product.checked_mul(extent)?;
             let node = (extent > 1).then(|| {
-                expansion.digit(extent, shape.dimensions()[dimension].bound().unwrap_or(extent))
+                expansion.digit(
+                    extent,
+                    shape.dimensions()[dimension].bound().unwrap_or(extent),
+                )
             });
             expansion.roots[dimension] = node;
             slots.push(Slot { extent, node });

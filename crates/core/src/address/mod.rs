@@ -89,9 +89,15 @@ impl AddressMap {
         let expansion =
             Expansion::new(shape, layout).expect("the shape's constructor checked its sizes");
         Ok(AddressMap {
-            sizes: shape.dimensions().iter().filter_map(|d| d.bound()).collect(),
+            sizes: shape
+                .dimensions()
+                .iter()
+                .filter_map(|d| d.bound())
+                .collect(),
             elements: shape.elements().unwrap_or(0),
-            allocated: expansion.allocated.expect("checked by the shape's constructor"),
+            allocated: expansion
+                .allocated
+                .expect("checked by the shape's constructor"),
             expansion,
         })
     }

@@ -1,3 +1,434 @@
-//! Plans.
-/// A plan.
-pub struct Plan;
+//! Plans: how an array moves from one layout to another.
+//!
+//! A plan is two address maps made comparable. Every dimension's index is followed along both
+//! maps and cut where it must be until both positions are affine in it; what remains is a small
+//! list of boxes, each a loop nest, and a list of boxes of padding to fill.
+
+mod class;
+mod elements;
+mod fills;
+mod general;
+mod indices;
+mod nest;
+mod tree;
+
+use std::fmt;
+
+use smallvec::SmallVec;
+
+pub use class::PlanClass;
+pub use elements::PlanError;
+pub use general::{GeneralMove, GeneralValue};
+pub use nest::{FillLoop, Loop};
+
+use crate::address::AddressMap;
+use crate::array::ArrayShape;
+use crate::layout::PaddingValue;
+use class::Facts;
+use elements::Elements;
+use fills::Region;
+use general::unit_of;
+use nest::canonical;
+use tree::{Piece, TooManyPieces, common_pieces};
+
+/// How an array moves from one layout to another: boxes to move and boxes to fill.
+///
+/// A plan holds no pointer and knows no machine; any executor can run it. Positions and strides
+/// count in units of [`unit_bytes`](Plan::unit_bytes): whole elements, as long as the layouts
+/// store an element in whole multiples of its own width.
+///
+/// Every byte of the destination belongs to exactly one box or one fill, except padding whose
+/// value is `unknown`, which belongs to none.
+///
+/// ```
+/// use minormajor_core::plan::{Loop, Plan, PlanClass};
+/// use minormajor_core::Shape;
+///
+/// // NCHW to NHWC: height and width merge, three loops remain.
+/// let source: Shape = "f32[32,3,224,224]{3,2,1,0}".parse()?;
+/// let destination: Shape = "f32[32,3,224,224]{1,3,2,0}".parse()?;
+/// let plan = Plan::new(source.as_array()?, destination.as_array()?)?;
+/// assert_eq!(plan.class(), PlanClass::Permute);
+/// let loops: Vec<_> = plan.boxes()[0].loops.iter().map(|l| (l.extent, l.source, l.destination)).collect();
+/// assert_eq!(loops, [(32, 150528, 150528), (3, 50176, 1), (50176, 1, 3)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Plan {
+    elements: Elements,
+    source_bytes: i64,
+    destination_bytes: i64,
+    boxes: Vec<MoveBox>,
+    fills: Vec<FillBox>,
+    general: Option<Box<GeneralMove>>,
+    facts: Facts,
+}
+
+/// A box of elements to move: a loop nest, outermost loop first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MoveBox {
+    /// Position of its first unit in the source.
+    pub source: i64,
+    /// Position of its first unit in the destination.
+    pub destination: i64,
+    /// The loops; none for a single unit.
+    pub loops: SmallLoops<Loop>,
+}
+
+/// A box of the destination to fill, outermost loop first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FillBox {
+    /// Position of its first unit.
+    pub destination: i64,
+    /// The loops; none for a single unit.
+    pub loops: SmallLoops<FillLoop>,
+    /// What it holds; the first [`Plan::unit_bytes`] bytes count.
+    pub pattern: [u8; 16],
+    /// The name of the value; zero for the bytes behind an element that is stored wider than
+    /// its type.
+    pub value: PaddingValue,
+}
+
+/// A short list of loops, read as a slice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SmallLoops<L>(SmallVec<[L; 6]>);
+
+impl<L> std::ops::Deref for SmallLoops<L> {
+    type Target = [L];
+
+    fn deref(&self) -> &[L] {
+        &self.0
+    }
+}
+
+/// Most boxes, and most fills, that a plan may have: beyond them, the general way is taken.
+const MAX_BOXES: usize = 1 << 16;
+
+impl Plan {
+    /// The plan that moves an array from the layout of `source` to that of `destination`.
+    ///
+    /// Both have the same element type and sizes; a bounded dimension counts its bound.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError`] where the arrays differ, a layout or a size is missing, or elements are
+    /// stored in a way that can't be moved.
+    pub fn new(source: &ArrayShape, destination: &ArrayShape) -> Result<Plan, PlanError> {
+        elements::check_same_array(source, destination)?;
+        let elements = Elements::new(source, destination)?;
+        let from = AddressMap::new(source)?;
+        let to = AddressMap::new(destination)?;
+        let padding_value = destination
+            .layout()
+            .filter(|layout| !layout.padded_dimensions().is_empty())
+            .and_then(|layout| layout.padding_value())
+            .unwrap_or(PaddingValue::Zero);
+        let element_type = destination.element_type();
+        // A type without a zero (f8e8m0fnu) is padded with zero bytes where nothing is said.
+        let padding = match padding_value {
+            PaddingValue::Unknown => None,
+            value => Some(element_type.padding_bytes(value).unwrap_or([0; 16])),
+        };
+        let mut plan = Plan {
+            elements,
+            source_bytes: from.allocated_elements() * elements.source_bytes(),
+            destination_bytes: to.allocated_elements() * elements.destination_bytes(),
+            boxes: Vec::new(),
+            fills: Vec::new(),
+            general: None,
+            facts: Facts::default(),
+        };
+        let found = plan
+            .find_boxes(&from, &to)
+            .and_then(|()| match padding {
+                Some(pattern) => plan.find_fills(&from, &to, pattern, padding_value),
+                None => Ok(()),
+            })
+            .and_then(|()| plan.find_rests());
+        if let Err(TooManyPieces) = found {
+            plan.boxes.clear();
+            plan.fills.clear();
+            plan.general = Some(Box::new(GeneralMove {
+                source: from.clone(),
+                destination: to.clone(),
+                elements,
+                padding,
+            }));
+        }
+        plan.facts = Facts::new(&plan, (source, &from), (destination, &to), padding_value);
+        Ok(plan)
+    }
+
+    fn find_boxes(&mut self, from: &AddressMap, to: &AddressMap) -> Result<(), TooManyPieces> {
+        if to.elements() == 0 {
+            return Ok(());
+        }
+        let scales = (self.elements.source_units, self.elements.destination_units);
+        let whole = Piece {
+            source: 0,
+            destination: 0,
+            loops: SmallVec::new(),
+        };
+        let mut boxes = vec![whole];
+        for (source, destination, size) in indices::common(from, to, scales)? {
+            let pieces = common_pieces(&source, &destination, size)?;
+            if boxes.len() * pieces.len() > MAX_BOXES {
+                return Err(TooManyPieces);
+            }
+            boxes = match &pieces[..] {
+                [piece] => {
+                    for made in &mut boxes {
+                        *made = made.with(piece);
+                    }
+                    boxes
+                }
+                _ => boxes
+                    .iter()
+                    .flat_map(|made| pieces.iter().map(|piece| made.with(piece)))
+                    .collect(),
+            };
+        }
+        let value = Loop {
+            extent: self.elements.value_units,
+            source: 1,
+            destination: 1,
+        };
+        self.boxes = boxes
+            .into_iter()
+            .map(|piece| {
+                let mut loops: SmallVec<[Loop; 6]> = piece.loops.into_iter().collect();
+                loops.push(value);
+                canonical(&mut loops);
+                MoveBox {
+                    source: piece.source,
+                    destination: piece.destination,
+                    loops: SmallLoops(loops),
+                }
+            })
+            .collect();
+        Ok(())
+    }
+
+    fn find_fills(
+        &mut self,
+        from: &AddressMap,
+        to: &AddressMap,
+        pattern: [u8; 16],
+        value: PaddingValue,
+    ) -> Result<(), TooManyPieces> {
+        let regions = if to.elements() == 0 {
+            fills::everything(to.allocated_elements())
+        } else if to.elements() == to.allocated_elements() {
+            Vec::new()
+        } else {
+            fills::padding(to.expansion(), &indices::of_destination(from, to)?)?
+        };
+        let Elements {
+            unit_bytes,
+            value_units,
+            destination_units,
+            ..
+        } = self.elements;
+        for region in regions {
+            // A pattern of several units is filled unit by unit, unless they are all alike.
+            let first = unit_of(&pattern, 0, unit_bytes);
+            let alike = (1..value_units).all(|unit| unit_of(&pattern, unit, unit_bytes) == first);
+            let (units, run) = if alike {
+                (1, value_units)
+            } else {
+                (value_units, 1)
+            };
+            for unit in 0..units {
+                let mut fill = self.fill(&region, destination_units, run);
+                fill.destination += unit;
+                fill.pattern = unit_of(&pattern, unit, unit_bytes);
+                fill.value = value;
+                self.fills.push(fill);
+            }
+        }
+        if self.fills.len() > MAX_BOXES {
+            return Err(TooManyPieces);
+        }
+        Ok(())
+    }
+
+    /// A fill with zero of `run` units at every place of a region of elements.
+    fn fill(&self, region: &Region, scale: i64, run: i64) -> FillBox {
+        let mut loops: SmallVec<[FillLoop; 6]> = region
+            .loops
+            .iter()
+            .map(|l| FillLoop {
+                extent: l.extent,
+                destination: l.destination * scale,
+            })
+            .collect();
+        loops.push(FillLoop {
+            extent: run,
+            destination: 1,
+        });
+        canonical(&mut loops);
+        FillBox {
+            destination: region.base * scale,
+            loops: SmallLoops(loops),
+            pattern: [0; 16],
+            value: PaddingValue::Zero,
+        }
+    }
+
+    /// Zeros behind every value that is stored wider than its type.
+    fn find_rests(&mut self) -> Result<(), TooManyPieces> {
+        let Elements {
+            value_units,
+            destination_units,
+            ..
+        } = self.elements;
+        let rest = destination_units - value_units;
+        if rest == 0 {
+            return Ok(());
+        }
+        let mut rests = Vec::new();
+        // Each value's first unit is in one of these: boxes and fills of a value's later units
+        // would repeat it.
+        let strides = |l: &Loop| FillLoop {
+            extent: l.extent,
+            destination: l.destination,
+        };
+        let values = self.boxes.iter().map(|b| {
+            let loops = b.loops.iter().map(strides).collect();
+            (b.destination, loops)
+        });
+        let padding = self
+            .fills
+            .iter()
+            .filter(|fill| fill.destination % destination_units == 0)
+            .map(|fill| (fill.destination, fill.loops.iter().copied().collect()));
+        for (base, loops) in values.chain(padding) {
+            let mut loops: SmallVec<[FillLoop; 8]> = loops;
+            // Loops inside a value, if it has several units, are left out.
+            loops.retain(|l| l.destination % destination_units == 0);
+            let region = Region { base, loops };
+            let mut fill = self.fill(&region, 1, rest);
+            fill.destination += value_units;
+            rests.push(fill);
+        }
+        self.fills.append(&mut rests);
+        if self.fills.len() > MAX_BOXES {
+            return Err(TooManyPieces);
+        }
+        Ok(())
+    }
+
+    /// What kind of work it is.
+    pub fn class(&self) -> PlanClass {
+        self.facts.class
+    }
+
+    /// Why it is of that class, for people.
+    pub fn reason(&self) -> String {
+        self.facts.reason(self)
+    }
+
+    /// Bytes of the unit that positions and strides count in: 1, 2, 4, 8 or 16. The width of
+    /// the element type, or 1 where a layout stores elements in no whole multiple of that.
+    pub fn unit_bytes(&self) -> usize {
+        self.elements.unit_bytes
+    }
+
+    /// Bytes that the source buffer has.
+    pub fn source_bytes(&self) -> i64 {
+        self.source_bytes
+    }
+
+    /// Bytes that the destination buffer has.
+    pub fn destination_bytes(&self) -> i64 {
+        self.destination_bytes
+    }
+
+    /// Bytes that running the plan reads from the source.
+    pub fn bytes_read(&self) -> i64 {
+        self.facts.elements * self.elements.value_units * self.elements.unit_bytes as i64
+    }
+
+    /// Bytes that running the plan writes to the destination, padding included.
+    pub fn bytes_written(&self) -> i64 {
+        if self.general.is_some() {
+            return self.facts.general_bytes_written;
+        }
+        let filled: i64 = self.fills.iter().map(FillBox::units).sum();
+        self.bytes_read() + filled * self.elements.unit_bytes as i64
+    }
+
+    /// Bytes of memory that running the plan needs beside the two buffers.
+    pub fn extra_bytes(&self) -> i64 {
+        0
+    }
+
+    /// The boxes to move, in no particular order.
+    pub fn boxes(&self) -> &[MoveBox] {
+        &self.boxes
+    }
+
+    /// The boxes to fill, in no particular order.
+    pub fn fills(&self) -> &[FillBox] {
+        &self.fills
+    }
+
+    /// The way element by element that stands in for boxes and fills where `*` in tiles ties
+    /// dimensions together, or where there would be too many boxes.
+    pub fn general(&self) -> Option<&GeneralMove> {
+        self.general.as_deref()
+    }
+}
+
+impl MoveBox {
+    /// Units that it moves.
+    pub fn units(&self) -> i64 {
+        self.loops.iter().map(|l| l.extent).product()
+    }
+}
+
+impl FillBox {
+    /// Units that it fills.
+    pub fn units(&self) -> i64 {
+        self.loops.iter().map(|l| l.extent).product()
+    }
+}
+
+impl fmt::Display for MoveBox {
+    /// Loops as `(extent, source stride, destination stride)`, outermost first.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "from {} to {}:", self.source, self.destination)?;
+        for l in self.loops.iter() {
+            write!(f, " ({}, {}, {})", l.extent, l.source, l.destination)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for FillBox {
+    /// Loops as `(extent, destination stride)`, outermost first.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at {}:", self.value, self.destination)?;
+        for l in self.loops.iter() {
+            write!(f, " ({}, {})", l.extent, l.destination)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Plan {
+    /// The class, then a line a box and a line a fill; positions and strides in units.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, units of {} bytes", self.class(), self.unit_bytes())?;
+        for part in &self.boxes {
+            write!(f, "\n  move {part}")?;
+        }
+        for fill in &self.fills {
+            write!(f, "\n  fill {fill}")?;
+        }
+        if self.general.is_some() {
+            write!(f, "\n  move element by element")?;
+        }
+        Ok(())
+    }
+}

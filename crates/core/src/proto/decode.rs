@@ -31,7 +31,9 @@ impl Shape {
     pub fn from_proto_bytes(bytes: &[u8]) -> Result<Shape, ProtoError> {
         let mut open = vec![Message::new(Reader::new(bytes))];
         loop {
-            let message = open.last_mut().expect("one message is open until the last returns");
+            let message = open
+                .last_mut()
+                .expect("one message is open until the last returns");
             if let Some(inner) = message.read()? {
                 if open.len() > MAX_NESTING + 1 {
                     return Err(ShapeError::TooDeep { limit: MAX_NESTING }.into());
@@ -117,11 +119,10 @@ impl<'a> Message<'a> {
             primitive_type::OPAQUE => "opaque",
             primitive_type::BUFFER => "buffer",
             number => {
-                let element_type =
-                    ElementType::from_number(number).ok_or(ProtoError::Number {
-                        what: "element type",
-                        number: self.primitive_type,
-                    })?;
+                let element_type = ElementType::from_number(number).ok_or(ProtoError::Number {
+                    what: "element type",
+                    number: self.primitive_type,
+                })?;
                 return Ok(self.build_array(element_type)?.into());
             }
         };
@@ -241,7 +242,9 @@ impl LayoutFields {
                 TAIL_PADDING_ALIGNMENT_IN_ELEMENTS => {
                     self.tail_padding_alignment = number(&field, MESSAGE)?;
                 }
-                SPLIT_CONFIGS => self.split_configs.push(read_split(message(&field, MESSAGE)?)?),
+                SPLIT_CONFIGS => self
+                    .split_configs
+                    .push(read_split(message(&field, MESSAGE)?)?),
                 _ => self.unknown.push(field.bytes),
             }
         }

@@ -75,7 +75,9 @@ pub enum ProtoError {
         expected: &'static str,
     },
     /// A field has another wire type than XLA's.
-    #[error("byte {offset}: field {field} of {message} has wire type {wire_type}; expected {expected}")]
+    #[error(
+        "byte {offset}: field {field} of {message} has wire type {wire_type}; expected {expected}"
+    )]
     #[allow(missing_docs)]
     WireType {
         offset: usize,
@@ -165,7 +167,10 @@ mod tests {
         let shape: Shape = "f32[2,3]{0,1:PAD(3,5;lowest)}".parse().unwrap();
         let encoded = shape.to_proto_bytes();
         // minor_to_major = [0, 1], padded_dimensions (2) = [3, 5], padding_value (3) = 3.
-        assert_eq!(hex(&encoded), "100b1a0202032a0d0a02000112020305180380010132020000");
+        assert_eq!(
+            hex(&encoded),
+            "100b1a0202032a0d0a02000112020305180380010132020000"
+        );
         assert_eq!(Shape::from_proto_bytes(&encoded).unwrap(), shape);
         // Without a value, or with 0, padding is zero.
         for value in ["", "1800"] {
@@ -210,14 +215,20 @@ mod tests {
         ] {
             let read = Shape::from_proto_bytes(&bytes(outer)).unwrap();
             assert_eq!(hex(&read.to_proto_bytes()).len(), outer.len());
-            assert_eq!(Shape::from_proto_bytes(&read.to_proto_bytes()).unwrap(), read);
+            assert_eq!(
+                Shape::from_proto_bytes(&read.to_proto_bytes()).unwrap(),
+                read
+            );
         }
     }
 
     #[test]
     fn combined_tile_dimensions_survive() {
         let shape: Shape = "f32[2,7,8]{2,1,0:T(*,*,2)}".parse().unwrap();
-        assert_eq!(Shape::from_proto_bytes(&shape.to_proto_bytes()).unwrap(), shape);
+        assert_eq!(
+            Shape::from_proto_bytes(&shape.to_proto_bytes()).unwrap(),
+            shape
+        );
     }
 
     #[test]
@@ -242,7 +253,9 @@ mod tests {
             ("100b1a01012a0d0a01003000", "byte 7"),
             ("100b1aff01", "byte 5"),
         ] {
-            let error = Shape::from_proto_bytes(&bytes(bad)).unwrap_err().to_string();
+            let error = Shape::from_proto_bytes(&bytes(bad))
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(part), "{bad}: {error}");
         }
     }

@@ -52,7 +52,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-
     fn error(&self, offset: usize, expected: &'static str) -> ProtoError {
         ProtoError::Wire { offset, expected }
     }

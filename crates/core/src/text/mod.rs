@@ -66,7 +66,9 @@ pub enum ParseErrorReason {
         meaning: &'static str,
     },
     /// A property stands behind one that it must precede, or twice.
-    #[error("the layout property {property} can't follow {before}: the order is T L E S SC M PAD, each at most once")]
+    #[error(
+        "the layout property {property} can't follow {before}: the order is T L E S SC M PAD, each at most once"
+    )]
     #[allow(missing_docs)]
     PropertyOrder {
         property: &'static str,

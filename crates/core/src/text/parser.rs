@@ -82,7 +82,9 @@ impl FromStr for Layout {
             marks: Vec::new(),
             options: ParseOptions::default(),
         };
-        parser.cursor.expect("{", "`{` before a layout such as {1,0}")?;
+        parser
+            .cursor
+            .expect("{", "`{` before a layout such as {1,0}")?;
         let layout = parser.layout_behind_brace(None)?;
         if !parser.cursor.at_end() {
             return Err(parser.cursor.unexpected("the end of the layout"));
@@ -108,7 +110,9 @@ impl Parser<'_> {
         loop {
             let mut shape = if self.cursor.peek() == b'(' {
                 if open.len() == MAX_NESTING {
-                    return Err(self.cursor.error(ShapeError::TooDeep { limit: MAX_NESTING }));
+                    return Err(self
+                        .cursor
+                        .error(ShapeError::TooDeep { limit: MAX_NESTING }));
                 }
                 self.cursor.eat("(")?;
                 if !self.cursor.eat(")")? {
@@ -148,7 +152,8 @@ impl Parser<'_> {
                     _ => Shape::opaque(),
                 };
                 self.cursor.expect("[", "`[]` behind token or opaque")?;
-                self.cursor.expect("]", "`]`: token and opaque have no dimensions")?;
+                self.cursor
+                    .expect("]", "`]`: token and opaque have no dimensions")?;
                 if self.cursor.peek() == b'{' {
                     return Err(self.cursor.unexpected("no layout behind token or opaque"));
                 }
@@ -156,7 +161,8 @@ impl Parser<'_> {
             }
             "b" => {
                 self.cursor.take_word()?;
-                self.cursor.expect("(", "`(` behind b, which wraps an array: b(f32[2])")?;
+                self.cursor
+                    .expect("(", "`(` behind b, which wraps an array: b(f32[2])")?;
                 let start = self.cursor.offset();
                 let array = self.array(start)?;
                 self.cursor.expect(")", "`)` behind the buffer's array")?;
@@ -207,7 +213,9 @@ impl Parser<'_> {
             return Ok(Dimension::Unbounded);
         }
         if self.cursor.eat("<=")? {
-            return Ok(Dimension::Bounded(self.cursor.integer("a bound behind `<=`")?));
+            return Ok(Dimension::Bounded(
+                self.cursor.integer("a bound behind `<=`")?,
+            ));
         }
         let size = self.cursor.integer("a size, a bound (`<=8`) or `?`")?;
         Ok(Dimension::Static(size))
@@ -347,8 +355,11 @@ impl Parser<'_> {
         let mut configs = Vec::new();
         loop {
             self.mark(Part::Split(configs.len()));
-            let dimension = self.cursor.integer("a physical dimension, 0 being the most major")?;
-            self.cursor.expect(":", "`:` behind the physical dimension")?;
+            let dimension = self
+                .cursor
+                .integer("a physical dimension, 0 being the most major")?;
+            self.cursor
+                .expect(":", "`:` behind the physical dimension")?;
             let mut indices: Vec<i64> = Vec::new();
             loop {
                 self.mark(Part::SplitIndex(configs.len(), indices.len()));
@@ -388,7 +399,8 @@ impl Parser<'_> {
                 })?;
             self.cursor.take_word()?;
         }
-        self.cursor.expect(")", "`,`, `;` or `)` behind a padded width")?;
+        self.cursor
+            .expect(")", "`,`, `;` or `)` behind a padded width")?;
         Ok((padded, value))
     }
 

@@ -111,7 +111,9 @@ impl fmt::Display for Layout {
         }
         if !self.tiles().is_empty() {
             f.write_str("T")?;
-            self.tiles().iter().try_for_each(|tile| write!(f, "{tile}"))?;
+            self.tiles()
+                .iter()
+                .try_for_each(|tile| write!(f, "{tile}"))?;
         }
         if self.tail_padding_alignment() != 1 {
             write!(f, "L({})", self.tail_padding_alignment())?;
@@ -124,7 +126,9 @@ impl fmt::Display for Layout {
         }
         if !self.split_configs().is_empty() {
             f.write_str("SC")?;
-            self.split_configs().iter().try_for_each(|split| write!(f, "{split}"))?;
+            self.split_configs()
+                .iter()
+                .try_for_each(|split| write!(f, "{split}"))?;
         }
         if self.dynamic_shape_metadata_prefix_bytes() != 0 {
             write!(f, "M({})", self.dynamic_shape_metadata_prefix_bytes())?;

@@ -1,0 +1,217 @@
+//! What kind of work a plan is, and why.
+
+use std::fmt;
+
+use super::Plan;
+use crate::address::{AddressMap, Part};
+use crate::array::ArrayShape;
+use crate::layout::PaddingValue;
+
+/// What kind of work a plan is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum PlanClass {
+    /// The bytes are those of the destination already: hand the buffer over.
+    #[default]
+    Identity,
+    /// Every element is at its position already, but padding must hold its value.
+    Retag,
+    /// The dimensions keep their order: runs of elements are copied, with or without padding.
+    Copy,
+    /// The dimensions change their order.
+    Permute,
+    /// Tiles on either side cut the array into pieces.
+    Retile,
+    /// No boxes describe it: element by element.
+    General,
+}
+
+impl PlanClass {
+    /// The class in a word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            PlanClass::Identity => "identity",
+            PlanClass::Retag => "retag",
+            PlanClass::Copy => "copy",
+            PlanClass::Permute => "permute",
+            PlanClass::Retile => "retile",
+            PlanClass::General => "general",
+        }
+    }
+}
+
+impl fmt::Display for PlanClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// What a plan's class and reason rest on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Facts {
+    pub class: PlanClass,
+    pub elements: i64,
+    pub general_bytes_written: i64,
+    padding_elements: i64,
+    padding_value: Option<PaddingValue>,
+    /// The most minor dimension of more than one element, on both sides.
+    minor: [Option<usize>; 2],
+    tiled: [bool; 2],
+}
+
+impl Facts {
+    pub fn new(
+        plan: &Plan,
+        (source, from): (&ArrayShape, &AddressMap),
+        (destination, to): (&ArrayShape, &AddressMap),
+        padding_value: PaddingValue,
+    ) -> Facts {
+        let padding_elements = to.allocated_elements() - to.elements();
+        let written = match padding_value {
+            PaddingValue::Unknown => to.elements(),
+            _ => to.allocated_elements(),
+        };
+        let mut facts = Facts {
+            class: PlanClass::General,
+            elements: to.elements(),
+            general_bytes_written: written * plan.elements.destination_bytes(),
+            padding_elements,
+            padding_value: Some(padding_value),
+            minor: [minor_dimension(source), minor_dimension(destination)],
+            tiled: [is_tiled(from), is_tiled(to)],
+        };
+        facts.class = facts.classify(plan, source == destination);
+        facts
+    }
+
+    fn classify(&self, plan: &Plan, same_shape: bool) -> PlanClass {
+        if plan.general.is_some() {
+            return if same_shape && self.padding_elements == 0 {
+                PlanClass::Identity
+            } else {
+                PlanClass::General
+            };
+        }
+        let in_place = plan.source_bytes == plan.destination_bytes
+            && plan.boxes.iter().all(|b| {
+                b.source == b.destination && b.loops.iter().all(|l| l.source == l.destination)
+            });
+        if in_place {
+            return if same_shape || plan.fills.is_empty() {
+                PlanClass::Identity
+            } else {
+                PlanClass::Retag
+            };
+        }
+        if self.tiled[0] || self.tiled[1] {
+            return PlanClass::Retile;
+        }
+        // Untiled, so one box. Its loops fall by the greater stride, so an order that both sides
+        // share is one in which both strides fall.
+        let keeps_order = plan.boxes.iter().all(|b| {
+            let falls = |stride: fn(&super::Loop) -> i64| {
+                b.loops.windows(2).all(|w| stride(&w[0]) >= stride(&w[1]))
+            };
+            falls(|l| l.source) && falls(|l| l.destination)
+        });
+        if keeps_order {
+            PlanClass::Copy
+        } else {
+            PlanClass::Permute
+        }
+    }
+
+    pub fn reason(&self, plan: &Plan) -> String {
+        let padding = self.padding(plan);
+        let run = || {
+            let contiguous = |l: &&super::Loop| l.source == 1 && l.destination == 1;
+            let runs = plan.boxes.iter().map(|b| {
+                let run = b.loops.iter().find(contiguous);
+                run.map_or(1, |l| l.extent)
+            });
+            runs.max().unwrap_or(1) * plan.unit_bytes() as i64
+        };
+        if self.elements == 0 {
+            return format!("the array has no elements: there is nothing to move{padding}");
+        }
+        match self.class {
+            PlanClass::Identity => {
+                "every element is at its position already: the buffer can be handed over as it is"
+                    .to_owned()
+            }
+            PlanClass::Retag => format!(
+                "every element is at its position already: the buffer can be handed over once its padding holds its value{padding}"
+            ),
+            PlanClass::Copy => format!(
+                "the dimensions stand in the same order on both sides: runs of up to {} bytes are copied{padding}",
+                run()
+            ),
+            PlanClass::Permute => match self.minor {
+                [Some(from), Some(to)] if from != to => format!(
+                    "dimension {from} is the minor one in the source, dimension {to} in the destination: a transpose{padding}"
+                ),
+                _ => format!(
+                    "the minor dimension stays, the others change their order: runs of up to {} bytes are moved{padding}",
+                    run()
+                ),
+            },
+            PlanClass::Retile => {
+                let tiles = match self.tiled {
+                    [false, _] => "the destination is tiled",
+                    [_, false] => "the source is tiled",
+                    _ => "both sides are tiled",
+                };
+                let boxes = match plan.boxes.len() {
+                    1 => "one box".to_owned(),
+                    count => format!(
+                        "{count} boxes, cut where tiles are ragged or do not divide each other"
+                    ),
+                };
+                let runs = match run() / plan.unit_bytes() as i64 {
+                    1 => "no two neighbours in the source are neighbours in the destination"
+                        .to_owned(),
+                    _ => format!("runs of up to {} bytes are moved", run()),
+                };
+                format!("{tiles}: {boxes}; {runs}{padding}")
+            }
+            PlanClass::General => {
+                format!(
+                    "`*` in a tile ties dimensions together, or tiles cut the array into too many pieces: element by element{padding}"
+                )
+            }
+        }
+    }
+
+    fn padding(&self, plan: &Plan) -> String {
+        let wide = plan.elements.destination_units > plan.elements.value_units;
+        let rest = if wide {
+            "; the bytes behind each value are zeroed"
+        } else {
+            ""
+        };
+        match (self.padding_elements, self.padding_value) {
+            (0, _) | (_, None) => rest.to_owned(),
+            (count, Some(PaddingValue::Unknown)) => {
+                format!("; {count} elements of padding are left alone{rest}")
+            }
+            (count, Some(value)) => {
+                format!("; {count} elements of padding are filled with {value}{rest}")
+            }
+        }
+    }
+}
+
+/// The most minor dimension of another size than 1.
+fn minor_dimension(shape: &ArrayShape) -> Option<usize> {
+    let order = shape.layout()?.minor_to_major();
+    let wide = |&&d: &&usize| shape.dimensions()[d].bound() != Some(1);
+    order.iter().find(wide).copied()
+}
+
+/// Whether some dimension's index is split.
+fn is_tiled(map: &AddressMap) -> bool {
+    let nodes = &map.expansion().nodes;
+    nodes
+        .iter()
+        .any(|node| !matches!(node.part, Part::Digit { .. }))
+}

@@ -1,0 +1,329 @@
+//! An index's way to a position, as a tree of splits, and what two ways have in common.
+
+use std::rc::Rc;
+
+use smallvec::{SmallVec, smallvec};
+
+use super::nest::Loop;
+use crate::address::{Expansion, NodeId, Part};
+
+/// How an index `i` becomes a position.
+#[derive(Clone, Debug)]
+pub(super) enum Tree {
+    /// `i * stride`
+    Line(i64),
+    /// `high(i / tile) + low(i % tile)`
+    Split {
+        tile: i64,
+        high: Rc<Tree>,
+        low: Rc<Tree>,
+    },
+}
+
+/// A part of an index's range in which both positions are affine.
+#[derive(Clone, Debug)]
+pub(super) struct Piece {
+    pub source: i64,
+    pub destination: i64,
+    pub loops: SmallVec<[Loop; 4]>,
+}
+
+/// A tree would fall into more pieces than a plan may have.
+#[derive(Debug)]
+pub(super) struct TooManyPieces;
+
+/// Most pieces that one index may fall into.
+const MAX_PIECES: usize = 1 << 14;
+
+impl Tree {
+    /// The way from a node of an expansion, positions counted in units of which an element has
+    /// `scale`. `None` where the node is part of a combined index.
+    pub fn new(expansion: &Expansion, node: Option<NodeId>, scale: i64) -> Option<Tree> {
+        let Some(node) = node else {
+            return Some(Tree::Line(0));
+        };
+        match expansion.nodes[node].part {
+            Part::Digit { stride, .. } => Some(Tree::Line(stride * scale)),
+            Part::Split { tile, high, low } => Some(Tree::split(
+                tile,
+                Tree::new(expansion, Some(high), scale)?,
+                Tree::new(expansion, Some(low), scale)?,
+            )),
+            Part::Joined { .. } => None,
+        }
+    }
+
+    pub fn split(tile: i64, high: Tree, low: Tree) -> Tree {
+        if let (Tree::Line(outer), Tree::Line(stride)) = (&high, &low)
+            && stride.checked_mul(tile) == Some(*outer)
+        {
+            return low;
+        }
+        Tree::Split {
+            tile,
+            high: Rc::new(high),
+            low: Rc::new(low),
+        }
+    }
+
+    pub fn position(&self, index: i64) -> i64 {
+        match self {
+            Tree::Line(stride) => index * stride,
+            Tree::Split { tile, high, low } => {
+                high.position(index / tile) + low.position(index % tile)
+            }
+        }
+    }
+
+    /// The tile of the first split; 1 for a line, which any tile divides.
+    fn tile(&self) -> i64 {
+        match self {
+            Tree::Line(_) => 1,
+            Tree::Split { tile, .. } => *tile,
+        }
+    }
+
+    /// The tree as one that splits by `tile` first, if it is such a one.
+    fn split_by(&self, tile: i64) -> Option<(Tree, Tree)> {
+        match self {
+            Tree::Line(stride) => {
+                Some((Tree::Line(stride.checked_mul(tile)?), Tree::Line(*stride)))
+            }
+            Tree::Split {
+                tile: own,
+                high,
+                low,
+            } if *own == tile => Some(((**high).clone(), (**low).clone())),
+            // i / own / (tile / own) is i / tile.
+            Tree::Split {
+                tile: own,
+                high,
+                low,
+            } if tile % own == 0 => {
+                let (high, middle) = high.split_by(tile / own)?;
+                let low = Tree::Split {
+                    tile: *own,
+                    high: Rc::new(middle),
+                    low: low.clone(),
+                };
+                Some((high, low))
+            }
+            Tree::Split {
+                tile: own,
+                high,
+                low,
+            } if own % tile == 0 => {
+                let (middle, low) = low.split_by(tile)?;
+                let high = Tree::Split {
+                    tile: own / tile,
+                    high: high.clone(),
+                    low: Rc::new(middle),
+                };
+                Some((high, low))
+            }
+            Tree::Split { .. } => None,
+        }
+    }
+}
+
+/// One side of a comparison: positions of `start..start + length` along a tree.
+#[derive(Clone)]
+struct Side {
+    tree: Tree,
+    start: i64,
+    /// Added to every position.
+    base: i64,
+}
+
+impl Side {
+    /// Goes down while the whole range lies in one tile; a line forgets where it starts.
+    fn descend(&mut self, length: i64) {
+        loop {
+            match &self.tree {
+                Tree::Line(stride) => {
+                    self.base += self.start * stride;
+                    self.start = 0;
+                    return;
+                }
+                Tree::Split { tile, high, low } => {
+                    if self.start / tile != (self.start + length - 1) / tile {
+                        return;
+                    }
+                    self.base += high.position(self.start / tile);
+                    self.start %= tile;
+                    self.tree = (**low).clone();
+                }
+            }
+        }
+    }
+
+    /// How far the next boundary of the tree's first split is.
+    fn to_boundary(&self) -> i64 {
+        let tile = self.tree.tile();
+        tile - self.start % tile
+    }
+}
+
+/// Splits the range `0..length` into pieces that are affine along both trees.
+///
+/// Where both trees repeat with a common period, the repetition is a loop and only one period
+/// is cut: tiles of 8 against tiles of 12 are cut at 8, 12 and 16 of every 24.
+pub(super) fn common_pieces(
+    source: &Tree,
+    destination: &Tree,
+    length: i64,
+) -> Result<Vec<Piece>, TooManyPieces> {
+    if let (Tree::Line(from), Tree::Line(to)) = (source, destination) {
+        // The common case, without the detour.
+        return Ok(vec![Piece {
+            source: 0,
+            destination: 0,
+            loops: smallvec![Loop {
+                extent: length,
+                source: *from,
+                destination: *to
+            }],
+        }]);
+    }
+    let side = |tree: &Tree| Side {
+        tree: tree.clone(),
+        start: 0,
+        base: 0,
+    };
+    let mut pieces = Vec::new();
+    refine(side(source), side(destination), length, &mut pieces)?;
+    Ok(pieces)
+}
+
+fn refine(
+    mut source: Side,
+    mut destination: Side,
+    mut length: i64,
+    pieces: &mut Vec<Piece>,
+) -> Result<(), TooManyPieces> {
+    while length > 0 {
+        source.descend(length);
+        destination.descend(length);
+        if let (Tree::Line(from), Tree::Line(to)) = (&source.tree, &destination.tree) {
+            let mut piece = Piece {
+                source: source.base,
+                destination: destination.base,
+                loops: SmallVec::new(),
+            };
+            if length > 1 {
+                piece.loops.push(Loop {
+                    extent: length,
+                    source: *from,
+                    destination: *to,
+                });
+            }
+            if pieces.len() == MAX_PIECES {
+                return Err(TooManyPieces);
+            }
+            pieces.push(piece);
+            return Ok(());
+        }
+        let (a, b) = (source.tree.tile(), destination.tree.tile());
+        if let Some(period) = common_multiple(a, b).filter(|&period| period < length)
+            && let Some(from) = source.tree.split_by(period)
+            && let Some(to) = destination.tree.split_by(period)
+        {
+            let (a, b) = (source.start % period, destination.start % period);
+            let line = |side: &Side| matches!(side.tree, Tree::Line(_));
+            if a.max(b) > 0 && (a == b || line(&source) || line(&destination)) {
+                // Both enter a period together, since a line can do so anywhere: there first.
+                let cut = period - a.max(b);
+                refine(source.clone(), destination.clone(), cut, pieces)?;
+                source.start += cut;
+                destination.start += cut;
+                length -= cut;
+                continue;
+            }
+            let behind = length / period * period;
+            refine_periods(period, (&source, from), (&destination, to), length, pieces)?;
+            source.start += behind;
+            destination.start += behind;
+            length -= behind;
+            continue;
+        }
+        // Cut where the larger tile ends: inside the range, since a range that crosses no
+        // boundary of a tile has gone down into it. What is cut off lies in one such tile.
+        let cut = if a >= b {
+            source.to_boundary()
+        } else {
+            destination.to_boundary()
+        };
+        refine(source.clone(), destination.clone(), cut, pieces)?;
+        source.start += cut;
+        destination.start += cut;
+        length -= cut;
+    }
+    Ok(())
+}
+
+/// As [`refine`], for the whole periods in the range of trees that both split by `period`: one
+/// period is cut, inside a loop over all of them.
+fn refine_periods(
+    period: i64,
+    (source, from): (&Side, (Tree, Tree)),
+    (destination, to): (&Side, (Tree, Tree)),
+    length: i64,
+    pieces: &mut Vec<Piece>,
+) -> Result<(), TooManyPieces> {
+    let side = |tree: &Tree, start: i64, base: i64| Side {
+        tree: tree.clone(),
+        start,
+        base,
+    };
+    let mut done = 0;
+    while done < period {
+        // Up to where either side enters its next period.
+        let (a, b) = (source.start + done, destination.start + done);
+        let step = (period - a % period)
+            .min(period - b % period)
+            .min(period - done);
+        let mut outer = Vec::new();
+        refine(
+            side(&from.0, a / period, source.base),
+            side(&to.0, b / period, destination.base),
+            length / period,
+            &mut outer,
+        )?;
+        let mut inner = Vec::new();
+        refine(
+            side(&from.1, a % period, 0),
+            side(&to.1, b % period, 0),
+            step,
+            &mut inner,
+        )?;
+        if pieces.len() + outer.len() * inner.len() > MAX_PIECES {
+            return Err(TooManyPieces);
+        }
+        for outer in &outer {
+            pieces.extend(inner.iter().map(|inner| outer.with(inner)));
+        }
+        done += step;
+    }
+    Ok(())
+}
+
+impl Piece {
+    /// Both pieces at once: one loop nest inside the other.
+    pub fn with(&self, other: &Piece) -> Piece {
+        let mut loops = self.loops.clone();
+        loops.extend_from_slice(&other.loops);
+        Piece {
+            source: self.source + other.source,
+            destination: self.destination + other.destination,
+            loops,
+        }
+    }
+}
+
+fn common_multiple(a: i64, b: i64) -> Option<i64> {
+    let (mut x, mut y) = (a, b);
+    while y != 0 {
+        (x, y) = (y, x % y);
+    }
+    (a / x).checked_mul(b)
+}

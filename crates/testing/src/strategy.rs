@@ -1,0 +1,137 @@
+//! Random arrays and layouts, small enough to be checked element by element.
+
+use minormajor_core::{ArrayShape, ElementType, Layout, PaddingValue, Shape, Tile, TileDimension};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// Sizes of dimensions: mostly primes, so that nothing divides by chance, and the ends.
+fn size() -> impl Strategy<Value = i64> {
+    prop_oneof![
+        1 => Just(0i64),
+        2 => Just(1i64),
+        12 => select(vec![2i64, 3, 5, 7, 11, 13]),
+        4 => select(vec![4i64, 8, 12, 16]),
+    ]
+}
+
+/// Sizes of at most 2000 elements.
+pub fn sizes() -> impl Strategy<Value = Vec<i64>> {
+    prop::collection::vec(size(), 0..5).prop_map(|mut sizes| {
+        while sizes.iter().product::<i64>() > 2000 {
+            sizes.pop();
+        }
+        sizes
+    })
+}
+
+/// A tile of up to three dimensions; `*` is rare and not last.
+fn tile() -> impl Strategy<Value = Tile> {
+    let dimension = prop_oneof![
+        9 => select(vec![1i64, 2, 3, 4, 5, 8]).prop_map(TileDimension::Size),
+        1 => Just(TileDimension::Combine),
+    ];
+    prop::collection::vec(dimension, 1..4).prop_map(Tile::new)
+}
+
+/// Any layout of an array of these sizes that can be moved: order, padding, up to three levels
+/// of tiles, tail alignment, elements stored wider than their type.
+pub fn layout(element_type: ElementType, sizes: Vec<i64>) -> impl Strategy<Value = Layout> {
+    let rank = sizes.len();
+    let order: Vec<i64> = (0..rank as i64).collect();
+    let values: Vec<PaddingValue> = PaddingValue::ALL
+        .into_iter()
+        .filter(|&v| v == PaddingValue::Unknown || element_type.padding_bytes(v).is_some())
+        .collect();
+    let padding =
+        prop::option::weighted(0.3, (prop::collection::vec(0i64..4, rank), select(values)));
+    let tiles = prop_oneof![
+        3 => Just(Vec::new()),
+        3 => prop::collection::vec(tile(), 1..2),
+        2 => prop::collection::vec(tile(), 2..4),
+    ];
+    let tail = prop_oneof![6 => Just(1i64), 1 => select(vec![2i64, 7, 64])];
+    let width = 8 * i64::from(element_type.byte_width());
+    let bits =
+        prop_oneof![8 => Just(0i64), 1 => select(vec![width, width + 8, 2 * width, 32 + width])];
+    (Just(order).prop_shuffle(), padding, tiles, tail, bits).prop_map(
+        move |(order, padding, tiles, tail, bits)| {
+            let mut layout = Layout::new(order)
+                .and_then(|l| l.with_tiles(tiles))
+                .and_then(|l| l.with_tail_padding_alignment(tail))
+                .and_then(|l| l.with_element_size_in_bits(bits))
+                .expect("a valid layout");
+            if let Some((more, value)) = padding
+                && rank > 0
+            {
+                let padded = sizes.iter().zip(&more).map(|(size, more)| size + more);
+                layout = layout.with_padding(padded, value).expect("a valid layout");
+            }
+            layout
+        },
+    )
+}
+
+/// Any element type that is stored in whole bytes.
+pub fn element_type() -> impl Strategy<Value = ElementType> {
+    select(ElementType::ALL)
+}
+
+/// The most elements that [`array`] allocates.
+const MAX_ALLOCATED: i64 = 60_000;
+
+/// One array.
+pub fn array() -> impl Strategy<Value = ArrayShape> {
+    (element_type(), sizes())
+        .prop_flat_map(|(element_type, sizes)| {
+            (
+                Just(element_type),
+                Just(sizes.clone()),
+                layout(element_type, sizes),
+            )
+        })
+        .prop_map(|(element_type, sizes, layout)| {
+            let shape = ArrayShape::new(element_type, sizes).expect("a small array");
+            shape
+                .with_layout(layout)
+                .expect("a layout made for the array")
+        })
+        .prop_filter("too much padding", |shape| {
+            shape
+                .allocated_elements()
+                .is_some_and(|n| n <= MAX_ALLOCATED)
+        })
+}
+
+/// The same array in two layouts.
+pub fn relayout() -> impl Strategy<Value = (ArrayShape, ArrayShape)> {
+    array()
+        .prop_flat_map(|source| {
+            let sizes = source.sizes().expect("sizes");
+            (Just(source.clone()), layout(source.element_type(), sizes))
+        })
+        .prop_map(|(source, layout)| {
+            let destination = source
+                .with_layout(layout)
+                .expect("a layout made for the array");
+            (source, destination)
+        })
+        .prop_filter("too much padding", |(_, destination)| {
+            destination
+                .allocated_elements()
+                .is_some_and(|n| n <= MAX_ALLOCATED)
+        })
+}
+
+/// Any shape: arrays, tokens, opaques, buffers, and tuples of them some levels deep.
+pub fn shape() -> impl Strategy<Value = Shape> {
+    let leaf = prop_oneof![
+        6 => array().prop_map(Shape::from),
+        1 => Just(Shape::token()),
+        1 => Just(Shape::opaque()),
+        1 => array().prop_map(Shape::buffer),
+    ];
+    leaf.prop_recursive(4, 24, 7, |inner| {
+        prop::collection::vec(inner, 0..7)
+            .prop_map(|elements| Shape::tuple(elements).expect("few levels"))
+    })
+}

@@ -1,0 +1,59 @@
+//! Random arrays against the naive answers.
+
+use minormajor::{AddressMap, Location, Plan, Shape};
+use minormajor_testing::{oracle, strategy};
+use proptest::prelude::*;
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn text_and_proto_lead_back(shape in strategy::shape()) {
+        let text = shape.to_string();
+        prop_assert_eq!(text.parse::<Shape>(), Ok(shape.clone()));
+        let read = Shape::from_proto_bytes(&shape.to_proto_bytes());
+        prop_assert_eq!(read, Ok(shape));
+    }
+
+    #[test]
+    fn positions_are_the_naive_ones(shape in strategy::array()) {
+        let map = AddressMap::new(&shape).unwrap();
+        let allocated = oracle::allocated_elements(&shape);
+        prop_assert_eq!(map.allocated_elements(), allocated);
+        let indices = oracle::indices(&shape.sizes().unwrap());
+        let mut used = vec![false; allocated as usize];
+        for index in indices {
+            let position = oracle::position(&shape, &index);
+            prop_assert_eq!(map.position(&index), Ok(position));
+            prop_assert_eq!(map.location(position), Ok(Location::Element(index)));
+            prop_assert!(!std::mem::replace(&mut used[position as usize], true));
+        }
+        for position in (0..allocated).filter(|&p| !used[p as usize]) {
+            match map.location(position).unwrap() {
+                Location::Element(index) => prop_assert!(false, "{} is {:?}", position, index),
+                Location::Padding { nearest: Some(index) } => prop_assert!(map.position(&index).is_ok()),
+                Location::Padding { nearest: None } => prop_assert_eq!(map.elements(), 0),
+            }
+        }
+    }
+
+    /// A plan writes what the naive relayout writes, every byte once, or never where padding is
+    /// to be left alone; and it says how many bytes that is.
+    #[test]
+    fn plans_do_the_naive_relayout((from, to) in strategy::relayout()) {
+        let plan = Plan::new(&from, &to).unwrap();
+        let source = oracle::elements(&from);
+        prop_assert_eq!(plan.source_bytes() as usize, source.len());
+        let before = vec![oracle::SENTINEL; to.allocated_bytes().unwrap() as usize];
+        prop_assert_eq!(plan.destination_bytes() as usize, before.len());
+        let expected = oracle::relayout(&from, &source, &to, &before);
+        let (moved, written) = oracle::run(&plan, &source, &before);
+        prop_assert_eq!(&moved, &expected, "{}", plan);
+        prop_assert!(written.iter().all(|&count| count <= 1), "{}", plan);
+        let count: u32 = written.iter().sum();
+        prop_assert_eq!(plan.bytes_written(), i64::from(count), "{}", plan);
+        let unknown = to.layout().unwrap().padding_value() == Some(minormajor::PaddingValue::Unknown);
+        prop_assert!(unknown || count as usize == moved.len());
+        prop_assert!(!plan.reason().is_empty());
+    }
+}
