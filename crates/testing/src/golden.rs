@@ -138,7 +138,10 @@ pub fn tpu_memory() -> Vec<MemoryCase> {
 
 /// The bytes that hexadecimal digits stand for.
 pub fn bytes(hex: &str) -> Vec<u8> {
-    assert!(hex.len() % 2 == 0, "an odd number of digits: {hex}");
+    assert!(
+        hex.len().is_multiple_of(2),
+        "an odd number of digits: {hex}"
+    );
     let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hexadecimal digits");
     (0..hex.len()).step_by(2).map(byte).collect()
 }

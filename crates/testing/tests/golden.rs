@@ -1,6 +1,6 @@
 //! The golden cases: text, proto, positions, sizes, moved bytes, rejected text.
 
-use minormajor::{AddressMap, ArrayShape, Location, Plan, Shape};
+use minormajor_core::{AddressMap, ArrayShape, Location, Plan, Shape};
 use minormajor_testing::golden::{self, bytes, hex};
 use minormajor_testing::oracle;
 

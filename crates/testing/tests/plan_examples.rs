@@ -1,7 +1,7 @@
 //! Plans of known pairs of layouts, box by box.
 
-use minormajor::plan::PlanClass;
-use minormajor::{ArrayShape, Plan, Shape};
+use minormajor_core::plan::PlanClass;
+use minormajor_core::{ArrayShape, Plan, Shape};
 
 fn array(text: &str) -> ArrayShape {
     let shape: Shape = text

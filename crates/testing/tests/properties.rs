@@ -1,6 +1,6 @@
 //! Random arrays against the naive answers.
 
-use minormajor::{AddressMap, Location, Plan, Shape};
+use minormajor_core::{AddressMap, Location, Plan, Shape};
 use minormajor_testing::{oracle, strategy};
 use proptest::prelude::*;
 
@@ -52,7 +52,7 @@ proptest! {
         prop_assert!(written.iter().all(|&count| count <= 1), "{}", plan);
         let count: u32 = written.iter().sum();
         prop_assert_eq!(plan.bytes_written(), i64::from(count), "{}", plan);
-        let unknown = to.layout().unwrap().padding_value() == Some(minormajor::PaddingValue::Unknown);
+        let unknown = to.layout().unwrap().padding_value() == Some(minormajor_core::PaddingValue::Unknown);
         prop_assert!(unknown || count as usize == moved.len());
         prop_assert!(!plan.reason().is_empty());
     }

@@ -73,7 +73,7 @@ struct Message<'a> {
     flags: Vec<i64>,
     shapes: Vec<Shape>,
     layout: Option<LayoutFields>,
-    unknown: UnknownFields,
+    unknown: Vec<u8>,
 }
 
 impl<'a> Message<'a> {
@@ -85,7 +85,7 @@ impl<'a> Message<'a> {
             flags: Vec::new(),
             shapes: Vec::new(),
             layout: None,
-            unknown: UnknownFields::default(),
+            unknown: Vec::new(),
         }
     }
 
@@ -106,7 +106,7 @@ impl<'a> Message<'a> {
                     self.layout.get_or_insert_default().read(layout)?;
                 }
                 shape_field::IS_DYNAMIC_DIMENSION => numbers(&field, MESSAGE, &mut self.flags)?,
-                _ => self.unknown.push(field.bytes),
+                _ => self.unknown.extend_from_slice(field.bytes),
             }
         }
         Ok(None)
@@ -142,7 +142,7 @@ impl<'a> Message<'a> {
         let mut shape = match kind {
             "tuple" => {
                 let mut tuple = TupleShape::new(self.shapes)?;
-                tuple.unknown = self.unknown;
+                tuple.unknown = UnknownFields::new(self.unknown);
                 return Ok(tuple.into());
             }
             "buffer" => match <[Shape; 1]>::try_from(self.shapes) {
@@ -156,7 +156,7 @@ impl<'a> Message<'a> {
             "token" => Shape::token(),
             _ => Shape::opaque(),
         };
-        shape.unknown = self.unknown;
+        shape.unknown = UnknownFields::new(self.unknown);
         Ok(shape)
     }
 
@@ -187,7 +187,7 @@ impl<'a> Message<'a> {
             .collect();
         let layout = self.layout.map(LayoutFields::build).transpose()?;
         let mut array = ArrayShape::checked(element_type, dimensions, layout)?;
-        array.unknown = self.unknown;
+        array.unknown = UnknownFields::new(self.unknown);
         Ok(array)
     }
 }
@@ -204,7 +204,7 @@ struct LayoutFields {
     metadata_prefix: i64,
     tail_padding_alignment: i64,
     split_configs: Vec<SplitConfig>,
-    unknown: UnknownFields,
+    unknown: Vec<u8>,
 }
 
 impl LayoutFields {
@@ -245,7 +245,7 @@ impl LayoutFields {
                 SPLIT_CONFIGS => self
                     .split_configs
                     .push(read_split(message(&field, MESSAGE)?)?),
-                _ => self.unknown.push(field.bytes),
+                _ => self.unknown.extend_from_slice(field.bytes),
             }
         }
         Ok(())
@@ -280,7 +280,7 @@ impl LayoutFields {
         } else if let Some(value) = value {
             layout = layout.with_idle_padding_value(value);
         }
-        layout.unknown = self.unknown;
+        layout.unknown = UnknownFields::new(self.unknown);
         Ok(layout)
     }
 }
@@ -288,31 +288,33 @@ impl LayoutFields {
 fn read_tile(mut reader: Reader<'_>) -> Result<Tile, ProtoError> {
     const MESSAGE: &str = "TileProto";
     let mut sizes = Vec::new();
-    let mut unknown = UnknownFields::default();
+    let mut unknown = Vec::new();
     while let Some(field) = reader.field()? {
         match field.number {
             tile_field::DIMENSIONS => numbers(&field, MESSAGE, &mut sizes)?,
-            _ => unknown.push(field.bytes),
+            _ => unknown.extend_from_slice(field.bytes),
         }
     }
     let mut tile = Tile::new(sizes.into_iter().map(|size| match size {
         SENTINEL => TileDimension::Combine,
         size => TileDimension::Size(size),
     }));
-    tile.unknown = unknown;
+    tile.unknown = UnknownFields::new(unknown);
     Ok(tile)
 }
 
 fn read_split(mut reader: Reader<'_>) -> Result<SplitConfig, ProtoError> {
     const MESSAGE: &str = "SplitConfigProto";
     let mut split = SplitConfig::new(0, []);
+    let mut unknown = Vec::new();
     while let Some(field) = reader.field()? {
         match field.number {
             split_field::DIMENSION => split.dimension = number(&field, MESSAGE)?,
             split_field::SPLIT_INDICES => numbers(&field, MESSAGE, &mut split.split_indices)?,
-            _ => split.unknown.push(field.bytes),
+            _ => unknown.extend_from_slice(field.bytes),
         }
     }
+    split.unknown = UnknownFields::new(unknown);
     Ok(split)
 }
 

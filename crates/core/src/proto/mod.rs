@@ -115,15 +115,15 @@ pub enum ProtoError {
 ///
 /// They are carried along and have no part in equality.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct UnknownFields(Option<Box<Vec<u8>>>);
+pub(crate) struct UnknownFields(Option<Box<[u8]>>);
 
 impl UnknownFields {
-    pub fn push(&mut self, field: &[u8]) {
-        self.0.get_or_insert_default().extend_from_slice(field);
+    pub fn new(bytes: Vec<u8>) -> Self {
+        UnknownFields((!bytes.is_empty()).then(|| bytes.into_boxed_slice()))
     }
 
     pub fn bytes(&self) -> &[u8] {
-        self.0.as_deref().map_or(&[], Vec::as_slice)
+        self.0.as_deref().unwrap_or_default()
     }
 }
 

@@ -46,8 +46,8 @@ impl<'a> Cursor<'a> {
             let rest = self.rest();
             let trimmed = rest.trim_start_matches([' ', '\t', '\n', '\r', '\x0b', '\x0c']);
             self.at += rest.len() - trimmed.len();
-            if trimmed.starts_with("/*") {
-                match trimmed[2..].find("*/") {
+            if let Some(comment) = trimmed.strip_prefix("/*") {
+                match comment.find("*/") {
                     Some(length) => self.at += length + 4,
                     None => return Err(self.error(ParseErrorReason::OpenComment)),
                 }

@@ -1,0 +1,13 @@
+//! What must hold for everything that the fuzz targets build. A target turns bytes into
+//! a value; the checks of that value are here.
+#![warn(missing_docs)]
+
+mod npy;
+mod pair;
+mod plan;
+mod shape;
+
+pub use npy::check_npy;
+pub use pair::Pair;
+pub use plan::check_plan;
+pub use shape::{check_proto, check_shape, check_text};

@@ -1,0 +1,34 @@
+//! Checks of `.npy` headers.
+
+use minormajor::files::npy::{header, read_header};
+
+/// Reads any bytes as the start of a `.npy` file. An error must fit on a line; an array
+/// must be the same when its header is written and read again.
+pub fn check_npy(bytes: &[u8]) {
+    let read = match read_header(bytes) {
+        Ok(read) => read,
+        Err(error) => {
+            let text = error.to_string();
+            assert!(!text.contains('\n') && text.len() < 1000, "{text}");
+            return;
+        }
+    };
+    let shape = &read.shape;
+    assert!(
+        read.data_offset <= bytes.len(),
+        "{shape}: starts behind the end"
+    );
+    let sizes = shape.sizes().expect("a header gives every size");
+    let order = shape
+        .layout()
+        .expect("a header gives the order")
+        .minor_to_major();
+    let is_fortran = order.len() > 1 && order.is_sorted();
+    assert!(is_fortran || order.iter().rev().is_sorted(), "{shape}");
+
+    let written = header(shape.element_type(), &sizes, is_fortran)
+        .unwrap_or_else(|| panic!("{shape} was read and can't be written"));
+    let again = read_header(&written).unwrap_or_else(|error| panic!("{shape}: {error}"));
+    assert_eq!(&again.shape, shape);
+    assert_eq!(again.data_offset, written.len(), "{shape}");
+}

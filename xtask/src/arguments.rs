@@ -1,0 +1,204 @@
+//! The command line, parsed by hand: three commands with few options.
+
+/// What `cargo xtask` and `cargo xtask --help` print.
+pub const HELP: &str = "\
+The project's own commands.
+
+usage: cargo xtask <COMMAND>
+
+  test [--quick]
+      All checks and tests: format, clippy, documentation, the release binary,
+      the Python environment that tests compare with, every test, the commands
+      in README.md and docs/, and ten seconds of each fuzz target.
+      --quick leaves out what needs the release binary, and fuzzing.
+
+  docs
+      Only the commands in README.md and docs/, with the release binary.
+
+  fuzz [TARGET...] [--seconds N]
+      Replays the checked-in inputs of the fuzz targets (all of them, or those
+      named) and then searches for N seconds each (10).
+  fuzz TARGET --replay FILE
+      Runs one input, such as one that a search has written, and shows all.";
+
+/// What the person asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Print [`HELP`].
+    Help,
+    /// All checks and tests.
+    Test {
+        /// Without the release binary and without fuzzing.
+        quick: bool,
+    },
+    /// The commands in the documents.
+    Documents,
+    /// Fuzzing.
+    Fuzz(Wish),
+}
+
+/// What to fuzz, and how.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Wish {
+    /// Names of targets; none means all.
+    pub targets: Vec<String>,
+    /// How to run them.
+    pub mode: Mode,
+}
+
+/// How fuzz targets run.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Replay the corpus, then search for this many seconds a target.
+    Search {
+        /// Seconds of search a target; 0 only replays.
+        seconds: u32,
+    },
+    /// Run one input.
+    Replay {
+        /// The input's file.
+        input: String,
+    },
+}
+
+/// How long a target is searched when nobody says.
+pub const DEFAULT_SECONDS: u32 = 10;
+
+/// Reads the arguments that follow the program's name.
+///
+/// # Errors
+///
+/// A message that names the argument which doesn't fit.
+pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, String> {
+    let mut arguments = arguments.peekable();
+    let Some(command) = arguments.next() else {
+        return Ok(Request::Help);
+    };
+    let rest: Vec<String> = arguments.collect();
+    let asks_for_help = |argument: &String| argument == "--help" || argument == "-h";
+    if command == "help" || asks_for_help(&command) || rest.iter().any(asks_for_help) {
+        return Ok(Request::Help);
+    }
+    match command.as_str() {
+        "test" => parse_test(&rest),
+        "docs" => match rest.first() {
+            None => Ok(Request::Documents),
+            Some(argument) => Err(format!("`docs` takes no `{argument}`")),
+        },
+        "fuzz" => parse_fuzz(rest.into_iter()),
+        _ => Err(format!("there is no command `{command}`")),
+    }
+}
+
+fn parse_test(rest: &[String]) -> Result<Request, String> {
+    let mut quick = false;
+    for argument in rest {
+        match argument.as_str() {
+            "--quick" => quick = true,
+            _ => return Err(format!("`test` takes no `{argument}`")),
+        }
+    }
+    Ok(Request::Test { quick })
+}
+
+fn parse_fuzz(mut rest: impl Iterator<Item = String>) -> Result<Request, String> {
+    let mut targets = Vec::new();
+    let mut seconds = None;
+    let mut replay = None;
+    while let Some(argument) = rest.next() {
+        match argument.as_str() {
+            "--seconds" => {
+                let value = rest.next().ok_or("`--seconds` needs a number")?;
+                let number: u32 = value.parse().map_err(|_| {
+                    format!("`--seconds` needs a whole number of seconds, not `{value}`")
+                })?;
+                seconds = Some(number);
+            }
+            "--replay" => replay = Some(rest.next().ok_or("`--replay` needs a file")?),
+            option if option.starts_with('-') => {
+                return Err(format!("`fuzz` takes no `{option}`"));
+            }
+            _ => targets.push(argument),
+        }
+    }
+    let mode = match (replay, seconds) {
+        (Some(_), Some(_)) => return Err("`--replay` runs once: it takes no `--seconds`".into()),
+        (Some(_), None) if targets.len() != 1 => {
+            return Err("`--replay` needs the name of exactly one target".into());
+        }
+        (Some(input), None) => Mode::Replay { input },
+        (None, seconds) => Mode::Search {
+            seconds: seconds.unwrap_or(DEFAULT_SECONDS),
+        },
+    };
+    Ok(Request::Fuzz(Wish { targets, mode }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Request, String> {
+        parse(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn commands_and_options() {
+        let search = |targets: &[&str], seconds| {
+            Ok(Request::Fuzz(Wish {
+                targets: targets.iter().map(|&name| name.to_owned()).collect(),
+                mode: Mode::Search { seconds },
+            }))
+        };
+        let cases = [
+            ("", Ok(Request::Help)),
+            ("--help", Ok(Request::Help)),
+            ("fuzz -h", Ok(Request::Help)),
+            ("test", Ok(Request::Test { quick: false })),
+            ("test --quick", Ok(Request::Test { quick: true })),
+            ("docs", Ok(Request::Documents)),
+            ("fuzz", search(&[], 10)),
+            ("fuzz plan --seconds 600", search(&["plan"], 600)),
+            ("fuzz --seconds 0 plan npy", search(&["plan", "npy"], 0)),
+            (
+                "fuzz plan --replay a/b",
+                Ok(Request::Fuzz(Wish {
+                    targets: vec!["plan".to_owned()],
+                    mode: Mode::Replay {
+                        input: "a/b".to_owned(),
+                    },
+                })),
+            ),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(parsed(line), expected, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn errors_name_the_argument() {
+        let cases = [
+            ("tests", "there is no command `tests`"),
+            ("test --fast", "`test` takes no `--fast`"),
+            ("docs all", "`docs` takes no `all`"),
+            ("fuzz --second 3", "`fuzz` takes no `--second`"),
+            ("fuzz --seconds", "`--seconds` needs a number"),
+            (
+                "fuzz --seconds -3",
+                "`--seconds` needs a whole number of seconds, not `-3`",
+            ),
+            ("fuzz plan --replay", "`--replay` needs a file"),
+            (
+                "fuzz --replay x",
+                "`--replay` needs the name of exactly one target",
+            ),
+            (
+                "fuzz plan --replay x --seconds 3",
+                "`--replay` runs once: it takes no `--seconds`",
+            ),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(parsed(line), Err(expected.to_owned()), "{line:?}");
+        }
+    }
+}

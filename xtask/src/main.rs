@@ -1,0 +1,50 @@
+//! The project's own commands: `cargo xtask test` and its kin.
+//!
+//! A step that fails ends the run with one line that names the step, the command
+//! and the cause; exit code 1. Wrong arguments are exit code 2.
+
+mod arguments;
+mod documents;
+mod failure;
+mod fuzz;
+mod markdown;
+mod process;
+mod python;
+mod steps;
+mod test;
+mod workspace;
+
+use std::process::ExitCode;
+
+use arguments::Request;
+use failure::Failure;
+use workspace::Workspace;
+
+fn main() -> ExitCode {
+    let request = match arguments::parse(std::env::args().skip(1)) {
+        Ok(request) => request,
+        Err(message) => {
+            eprintln!("xtask: {message}\n\n{}", arguments::HELP);
+            return ExitCode::from(2);
+        }
+    };
+    match carry_out(request) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("\nxtask: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn carry_out(request: Request) -> Result<(), Failure> {
+    match request {
+        Request::Help => {
+            println!("{}", arguments::HELP);
+            Ok(())
+        }
+        Request::Test { quick } => test::run(&Workspace::find()?, quick),
+        Request::Documents => documents::run(&Workspace::find()?),
+        Request::Fuzz(wish) => fuzz::run(&Workspace::find()?, &wish),
+    }
+}
