@@ -14,6 +14,7 @@ pub mod plan;
 mod proto;
 mod shape;
 mod text;
+mod view;
 
 pub use address::{AddressMap, IndexError, Location};
 pub use array::ArrayShape;
@@ -25,3 +26,4 @@ pub use plan::Plan;
 pub use proto::ProtoError;
 pub use shape::{MAX_NESTING, Shape, ShapeKind, TupleShape};
 pub use text::{ParseError, ParseErrorReason, ParseOptions, WithoutLayout};
+pub use view::{Place, StridedView, ViewError};

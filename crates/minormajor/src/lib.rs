@@ -1,3 +1,24 @@
 //! Array shapes and memory layouts, exactly; and any layout to any other at the speed of memory.
+//!
+//! - Everything of `minormajor-core` is here: [`Shape`], [`ArrayShape`], [`Layout`],
+//!   [`AddressMap`], [`Plan`].
+//! - [`Relayout`] runs a plan on buffers in memory, with threads; [`relayout`] is the short way.
+//! - [`files`] says what arrays a file holds, and moves a file's array to another layout.
+//!
+//! ```
+//! use minormajor::{relayout, Shape};
+//!
+//! // The seed example: rows become columns, each padded to five elements.
+//! let source: Shape = "u8[2,3]{1,0}".parse()?;
+//! let destination: Shape = "u8[2,3]{0,1:PAD(3,5)}".parse()?;
+//! let moved = relayout(b"abcdef", source.as_array()?, destination.as_array()?)?;
+//! assert_eq!(moved, *b"ad\0be\0cf\0\0\0\0\0\0\0");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
+mod executor;
+pub mod files;
+
+pub use executor::{Progress, Relayout, RelayoutError, RunError, relayout};
 pub use minormajor_core::*;
+pub use minormajor_kernels::Kernel;

@@ -1,6 +1,8 @@
 //! Random arrays and layouts, small enough to be checked element by element.
 
-use minormajor_core::{ArrayShape, ElementType, Layout, PaddingValue, Shape, Tile, TileDimension};
+use minormajor_core::{
+    ArrayShape, ElementType, Layout, PaddingValue, Shape, StridedView, Tile, TileDimension,
+};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -133,5 +135,58 @@ pub fn shape() -> impl Strategy<Value = Shape> {
     leaf.prop_recursive(4, 24, 7, |inner| {
         prop::collection::vec(inner, 0..7)
             .prop_map(|elements| Shape::tuple(elements).expect("few levels"))
+    })
+}
+
+/// A view of an array: dimensions in any order, gaps between them, some reversed, and an offset.
+/// With `repeated`, some dimensions have stride 0, as only a source may have.
+pub fn view(
+    element_type: ElementType,
+    sizes: Vec<i64>,
+    repeated: bool,
+) -> impl Strategy<Value = StridedView> {
+    let rank = sizes.len();
+    let order: Vec<usize> = (0..rank).collect();
+    let width = i64::from(element_type.byte_width());
+    let dimension = (
+        prop_oneof![3 => Just(0i64), 1 => 1i64..4],
+        any::<bool>(),
+        prop::bool::weighted(if repeated { 0.2 } else { 0.0 }),
+    );
+    (
+        Just(order).prop_shuffle(),
+        prop::collection::vec(dimension, rank),
+        0i64..5,
+        // Gaps in whole elements, or in bytes, so that elements are not aligned.
+        select(vec![width, 1]),
+    )
+        .prop_map(move |(order, dimensions, offset, gap)| {
+            let mut strides = vec![0; rank];
+            let (mut stride, mut offset) = (width, offset * gap);
+            for d in order {
+                let (more, reversed, zero) = dimensions[d];
+                stride += more * gap;
+                strides[d] = match (zero, reversed) {
+                    (true, _) => 0,
+                    (false, false) => stride,
+                    (false, true) => -stride,
+                };
+                offset -= (sizes[d] - 1).max(0) * strides[d].min(0);
+                stride *= sizes[d].max(1);
+            }
+            StridedView::new(element_type, &sizes, &strides, offset).expect("a small view")
+        })
+}
+
+/// Two views of the same array, and the array in a layout.
+pub fn views() -> impl Strategy<Value = (StridedView, StridedView, ArrayShape)> {
+    array().prop_flat_map(|shape| {
+        let sizes = shape.sizes().expect("sizes");
+        let element_type = shape.element_type();
+        (
+            view(element_type, sizes.clone(), true),
+            view(element_type, sizes, false),
+            Just(shape),
+        )
     })
 }

@@ -3,8 +3,7 @@
 use std::fmt;
 
 use super::Plan;
-use crate::address::{AddressMap, Part};
-use crate::array::ArrayShape;
+use super::side::Side;
 use crate::layout::PaddingValue;
 
 /// What kind of work a plan is.
@@ -60,27 +59,23 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    pub fn new(
-        plan: &Plan,
-        (source, from): (&ArrayShape, &AddressMap),
-        (destination, to): (&ArrayShape, &AddressMap),
-        padding_value: PaddingValue,
-    ) -> Facts {
-        let padding_elements = to.allocated_elements() - to.elements();
+    pub fn new(plan: &Plan, from: &Side<'_>, to: &Side<'_>, padding_value: PaddingValue) -> Facts {
+        let padding_elements = to.allocated - to.elements;
         let written = match padding_value {
-            PaddingValue::Unknown => to.elements(),
-            _ => to.allocated_elements(),
+            PaddingValue::Unknown => to.elements,
+            _ => to.allocated,
         };
         let mut facts = Facts {
             class: PlanClass::General,
-            elements: to.elements(),
+            elements: to.elements,
             general_bytes_written: written * plan.elements.destination_bytes(),
             padding_elements,
             padding_value: Some(padding_value),
-            minor: [minor_dimension(source), minor_dimension(destination)],
-            tiled: [is_tiled(from), is_tiled(to)],
+            minor: [from.minor_dimension(), to.minor_dimension()],
+            tiled: [from.is_tiled(), to.is_tiled()],
         };
-        facts.class = facts.classify(plan, source == destination);
+        let same_shape = from.array().is_some() && from.array() == to.array();
+        facts.class = facts.classify(plan, same_shape);
         facts
     }
 
@@ -199,19 +194,4 @@ impl Facts {
             }
         }
     }
-}
-
-/// The most minor dimension of another size than 1.
-fn minor_dimension(shape: &ArrayShape) -> Option<usize> {
-    let order = shape.layout()?.minor_to_major();
-    let wide = |&&d: &&usize| shape.dimensions()[d].bound() != Some(1);
-    order.iter().find(wide).copied()
-}
-
-/// Whether some dimension's index is split.
-fn is_tiled(map: &AddressMap) -> bool {
-    let nodes = &map.expansion().nodes;
-    nodes
-        .iter()
-        .any(|node| !matches!(node.part, Part::Digit { .. }))
 }

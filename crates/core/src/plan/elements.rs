@@ -1,8 +1,8 @@
 //! Which arrays and elements can be moved, and the unit that positions count in.
 
 use crate::ElementType;
-use crate::array::ArrayShape;
 use crate::error::ShapeError;
+use crate::view::Place;
 
 /// Why there is no plan from one array to another.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -52,6 +52,12 @@ pub enum PlanError {
         element_type: ElementType,
         bits: i64,
     },
+    /// Elements of a strided destination share bytes, or may: in no order of its dimensions does
+    /// each stride step over all that the smaller ones reach.
+    #[error(
+        "elements of the strided destination overlap or interleave; expected each stride to step over all that the smaller ones reach"
+    )]
+    Overlap,
     /// A layout or a size is missing.
     #[error(transparent)]
     Shape(#[from] ShapeError),
@@ -71,12 +77,23 @@ pub(crate) struct Elements {
 }
 
 impl Elements {
-    pub fn new(source: &ArrayShape, destination: &ArrayShape) -> Result<Elements, PlanError> {
-        let width = i64::from(source.element_type().byte_width());
-        let from = stored_bytes(source)?;
-        let to = stored_bytes(destination)?;
-        let whole = from % width == 0 && to % width == 0;
-        let unit = if whole { width } else { 1 };
+    pub fn new(source: Place<'_>, destination: Place<'_>) -> Result<Elements, PlanError> {
+        let (source_type, destination_type) = (source.element_type(), destination.element_type());
+        if source_type != destination_type {
+            return Err(PlanError::ElementType {
+                source_type,
+                destination_type,
+            });
+        }
+        let width = i64::from(source_type.byte_width());
+        let (from, from_whole) = stored_bytes(source, width)?;
+        let (to, to_whole) = stored_bytes(destination, width)?;
+        if let Place::Strided(view) = destination
+            && !view.elements_are_apart()
+        {
+            return Err(PlanError::Overlap);
+        }
+        let unit = if from_whole && to_whole { width } else { 1 };
         Ok(Elements {
             unit_bytes: unit as usize,
             value_units: width / unit,
@@ -85,21 +102,26 @@ impl Elements {
         })
     }
 
-    pub fn source_bytes(&self) -> i64 {
-        self.source_units * self.unit_bytes as i64
-    }
-
     pub fn destination_bytes(&self) -> i64 {
         self.destination_units * self.unit_bytes as i64
     }
 }
 
-/// Bytes from one element to the next.
-fn stored_bytes(shape: &ArrayShape) -> Result<i64, PlanError> {
+/// Bytes from one element to the next, the type's width in a view; and whether all elements begin
+/// at multiples of the width.
+fn stored_bytes(place: Place<'_>, width: i64) -> Result<(i64, bool), PlanError> {
+    let shape = match place {
+        Place::Array(shape) => shape,
+        Place::Strided(view) => {
+            let whole = |&bytes: &i64| bytes % width == 0;
+            let all = whole(&view.byte_offset()) && view.byte_strides().iter().all(whole);
+            return Ok((width, all));
+        }
+    };
     let element_type = shape.element_type();
     let bits = shape.element_bits();
-    if bits >= 8 * i64::from(element_type.byte_width()) && bits % 8 == 0 {
-        Ok(bits / 8)
+    if bits >= 8 * width && bits % 8 == 0 {
+        Ok((bits / 8, bits / 8 % width == 0))
     } else if [1, 2, 4].contains(&bits) && bits >= i64::from(element_type.bit_width()) {
         Err(PlanError::Packed { element_type, bits })
     } else {
@@ -108,41 +130,19 @@ fn stored_bytes(shape: &ArrayShape) -> Result<i64, PlanError> {
 }
 
 /// Both describe the same array, if perhaps in different layouts.
-pub(super) fn check_same_array(
-    source: &ArrayShape,
-    destination: &ArrayShape,
-) -> Result<(), PlanError> {
-    let (source_type, destination_type) = (source.element_type(), destination.element_type());
-    if source_type != destination_type {
-        return Err(PlanError::ElementType {
-            source_type,
-            destination_type,
-        });
-    }
-    if source.rank() != destination.rank() {
+pub(super) fn check_same_sizes(source: &[i64], destination: &[i64]) -> Result<(), PlanError> {
+    if source.len() != destination.len() {
         return Err(PlanError::Rank {
-            source_rank: source.rank(),
-            destination_rank: destination.rank(),
+            source_rank: source.len(),
+            destination_rank: destination.len(),
         });
     }
-    for (dimension, (from, to)) in source
-        .dimensions()
-        .iter()
-        .zip(destination.dimensions())
-        .enumerate()
-    {
-        let unbounded = ShapeError::Unbounded { dimension };
-        match (from.bound(), to.bound()) {
-            (Some(source_size), Some(destination_size)) if source_size != destination_size => {
-                return Err(PlanError::Size {
-                    dimension,
-                    source_size,
-                    destination_size,
-                });
-            }
-            (Some(_), Some(_)) => {}
-            _ => return Err(unbounded.into()),
-        }
+    match source.iter().zip(destination).position(|(a, b)| a != b) {
+        Some(dimension) => Err(PlanError::Size {
+            dimension,
+            source_size: source[dimension],
+            destination_size: destination[dimension],
+        }),
+        None => Ok(()),
     }
-    Ok(())
 }

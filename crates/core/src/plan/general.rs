@@ -2,19 +2,46 @@
 
 use std::ops::Range;
 
-use crate::address::{AddressMap, Location};
+use smallvec::{SmallVec, smallvec};
 
 use super::Elements;
+use super::side::Side;
+use crate::address::{AddressMap, Location};
 
 /// A relayout element by element, where `*` in tiles ties dimensions together so that no loop
 /// nest follows both layouts. Slow, and right.
 #[derive(Clone, Debug)]
 pub struct GeneralMove {
-    pub(super) source: AddressMap,
-    pub(super) destination: AddressMap,
-    pub(super) elements: Elements,
+    source: Where,
+    destination: Where,
+    elements: Elements,
     /// What padding holds, if anything is written there.
-    pub(super) padding: Option<[u8; 16]>,
+    padding: Option<[u8; 16]>,
+}
+
+/// Where a side's elements lie, both ways.
+#[derive(Clone, Debug)]
+pub(super) enum Where {
+    Map {
+        map: Box<AddressMap>,
+        /// Units from one position of the map to the next.
+        units: i64,
+    },
+    Strides {
+        base: i64,
+        sizes: SmallVec<[i64; 6]>,
+        strides: SmallVec<[i64; 6]>,
+    },
+}
+
+/// What lies at a unit of a destination.
+enum Found {
+    /// This unit of the element with this index.
+    Element(Vec<i64>, i64),
+    /// This unit of an element's room that is padding.
+    Padding(i64),
+    /// Nothing of the array.
+    Outside,
 }
 
 /// What belongs at a position of the destination.
@@ -29,39 +56,100 @@ pub enum GeneralValue {
 }
 
 impl GeneralMove {
+    /// The general way between two sides.
+    pub(super) fn new(
+        from: &Side<'_>,
+        to: &Side<'_>,
+        elements: Elements,
+        padding: Option<[u8; 16]>,
+    ) -> GeneralMove {
+        GeneralMove {
+            source: from.places(),
+            destination: to.places(),
+            elements,
+            padding,
+        }
+    }
+
     /// Calls `visit` for every position of the destination in the range, rising, with what
     /// belongs there. Positions count in units of [`Plan::unit_bytes`](super::Plan::unit_bytes).
     pub fn for_each(&self, positions: Range<i64>, mut visit: impl FnMut(i64, GeneralValue)) {
-        let Elements {
-            unit_bytes,
-            value_units,
-            source_units,
-            destination_units,
-            ..
-        } = self.elements;
-        let mut position = positions.start;
-        while position < positions.end {
-            let slot = position / destination_units;
-            let location = self.destination.location(slot);
-            let value: Option<Result<i64, [u8; 16]>> = match location {
-                Ok(Location::Element(index)) => {
-                    Some(Ok(self.source.position_of(&index) * source_units))
+        for position in positions {
+            let value = match self.destination.found(position) {
+                Found::Element(_, unit) if unit >= self.elements.value_units => {
+                    match self.destination {
+                        // Behind a value that is stored wider than its type there are zeros,
+                        Where::Map { .. } => GeneralValue::Fill([0; 16]),
+                        // and behind that of a view what is not ours.
+                        Where::Strides { .. } => GeneralValue::Leave,
+                    }
                 }
-                Ok(Location::Padding { .. }) => self.padding.map(Err),
-                Err(_) => return,
-            };
-            let end = ((slot + 1) * destination_units).min(positions.end);
-            for unit in position..end {
-                let part = unit - slot * destination_units;
-                let value = match value {
+                Found::Element(index, unit) => {
+                    GeneralValue::Source(self.source.position(&index) + unit)
+                }
+                Found::Padding(unit) => match self.padding {
                     None => GeneralValue::Leave,
-                    Some(_) if part >= value_units => GeneralValue::Fill([0; 16]),
-                    Some(Ok(base)) => GeneralValue::Source(base + part),
-                    Some(Err(pattern)) => GeneralValue::Fill(unit_of(&pattern, part, unit_bytes)),
-                };
-                visit(unit, value);
+                    Some(_) if unit >= self.elements.value_units => GeneralValue::Fill([0; 16]),
+                    Some(pattern) => {
+                        GeneralValue::Fill(unit_of(&pattern, unit, self.elements.unit_bytes))
+                    }
+                },
+                Found::Outside => GeneralValue::Leave,
+            };
+            visit(position, value);
+        }
+    }
+}
+
+impl Where {
+    /// The first unit of an element.
+    fn position(&self, index: &[i64]) -> i64 {
+        match self {
+            Where::Map { map, units } => map.position_of(index) * units,
+            Where::Strides { base, strides, .. } => {
+                let offsets = index.iter().zip(strides).map(|(i, stride)| i * stride);
+                base + offsets.sum::<i64>()
             }
-            position = end;
+        }
+    }
+
+    fn found(&self, position: i64) -> Found {
+        match self {
+            Where::Map { map, units } => match map.location(position / units) {
+                Ok(Location::Element(index)) => Found::Element(index, position % units),
+                Ok(Location::Padding { .. }) => Found::Padding(position % units),
+                Err(_) => Found::Outside,
+            },
+            Where::Strides {
+                base,
+                sizes,
+                strides,
+            } => {
+                if sizes.contains(&0) {
+                    return Found::Outside;
+                }
+                // From the lowest element on, the greatest stride first: elements that are
+                // apart are found by division.
+                let backwards = |d: usize| strides[d].min(0) * (sizes[d] - 1);
+                let lowest = base + (0..sizes.len()).map(backwards).sum::<i64>();
+                let mut order: SmallVec<[usize; 6]> = (0..sizes.len()).collect();
+                order.sort_by_key(|&d| std::cmp::Reverse(strides[d].abs()));
+                let mut rest = position - lowest;
+                let mut index: SmallVec<[i64; 6]> = smallvec![0; sizes.len()];
+                for d in order.into_iter().filter(|&d| sizes[d] > 1) {
+                    let steps = (rest / strides[d].abs()).clamp(0, sizes[d] - 1);
+                    rest -= steps * strides[d].abs();
+                    index[d] = if strides[d] < 0 {
+                        sizes[d] - 1 - steps
+                    } else {
+                        steps
+                    };
+                }
+                if rest < 0 {
+                    return Found::Outside;
+                }
+                Found::Element(index.into_vec(), rest)
+            }
         }
     }
 }

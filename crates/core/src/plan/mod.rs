@@ -8,28 +8,28 @@ mod class;
 mod elements;
 mod fills;
 mod general;
-mod indices;
 mod nest;
+mod side;
 mod tree;
 
 use std::fmt;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 pub use class::PlanClass;
 pub use elements::PlanError;
 pub use general::{GeneralMove, GeneralValue};
 pub use nest::{FillLoop, Loop};
 
-use crate::address::AddressMap;
-use crate::array::ArrayShape;
 use crate::layout::PaddingValue;
+use crate::view::Place;
 use class::Facts;
 use elements::Elements;
 use fills::Region;
 use general::unit_of;
 use nest::canonical;
-use tree::{Piece, TooManyPieces, common_pieces};
+use side::{Combined, Side};
+use tree::{Piece, TooManyPieces, Tree, common_pieces};
 
 /// How an array moves from one layout to another: boxes to move and boxes to fill.
 ///
@@ -105,34 +105,35 @@ impl<L> std::ops::Deref for SmallLoops<L> {
 const MAX_BOXES: usize = 1 << 16;
 
 impl Plan {
-    /// The plan that moves an array from the layout of `source` to that of `destination`.
+    /// The plan that moves an array from `source` to `destination`: shapes with their layouts,
+    /// or strided views.
     ///
     /// Both have the same element type and sizes; a bounded dimension counts its bound.
     ///
     /// # Errors
     ///
-    /// [`PlanError`] where the arrays differ, a layout or a size is missing, or elements are
-    /// stored in a way that can't be moved.
-    pub fn new(source: &ArrayShape, destination: &ArrayShape) -> Result<Plan, PlanError> {
-        elements::check_same_array(source, destination)?;
+    /// [`PlanError`] where the arrays differ, a layout or a size is missing, elements are
+    /// stored in a way that can't be moved, or elements of a strided destination overlap.
+    pub fn new<'a>(
+        source: impl Into<Place<'a>>,
+        destination: impl Into<Place<'a>>,
+    ) -> Result<Plan, PlanError> {
+        let (source, destination) = (source.into(), destination.into());
         let elements = Elements::new(source, destination)?;
-        let from = AddressMap::new(source)?;
-        let to = AddressMap::new(destination)?;
-        let padding_value = destination
-            .layout()
-            .filter(|layout| !layout.padded_dimensions().is_empty())
-            .and_then(|layout| layout.padding_value())
-            .unwrap_or(PaddingValue::Zero);
+        let from = Side::new(source, &elements, elements.source_units)?;
+        let to = Side::new(destination, &elements, elements.destination_units)?;
+        elements::check_same_sizes(&from.sizes, &to.sizes)?;
+        let value = to.padding_value();
         let element_type = destination.element_type();
         // A type without a zero (f8e8m0fnu) is padded with zero bytes where nothing is said.
-        let padding = match padding_value {
+        let padding = match value {
             PaddingValue::Unknown => None,
             value => Some(element_type.padding_bytes(value).unwrap_or([0; 16])),
         };
         let mut plan = Plan {
             elements,
-            source_bytes: from.allocated_elements() * elements.source_bytes(),
-            destination_bytes: to.allocated_elements() * elements.destination_bytes(),
+            source_bytes: from.buffer_bytes,
+            destination_bytes: to.buffer_bytes,
             boxes: Vec::new(),
             fills: Vec::new(),
             general: None,
@@ -141,37 +142,30 @@ impl Plan {
         let found = plan
             .find_boxes(&from, &to)
             .and_then(|()| match padding {
-                Some(pattern) => plan.find_fills(&from, &to, pattern, padding_value),
+                Some(pattern) => plan.find_fills(&to, pattern, value),
                 None => Ok(()),
             })
             .and_then(|()| plan.find_rests());
         if let Err(TooManyPieces) = found {
             plan.boxes.clear();
             plan.fills.clear();
-            plan.general = Some(Box::new(GeneralMove {
-                source: from.clone(),
-                destination: to.clone(),
-                elements,
-                padding,
-            }));
+            plan.general = Some(Box::new(GeneralMove::new(&from, &to, elements, padding)));
         }
-        plan.facts = Facts::new(&plan, (source, &from), (destination, &to), padding_value);
+        plan.facts = Facts::new(&plan, &from, &to, value);
         Ok(plan)
     }
 
-    fn find_boxes(&mut self, from: &AddressMap, to: &AddressMap) -> Result<(), TooManyPieces> {
-        if to.elements() == 0 {
+    fn find_boxes(&mut self, from: &Side<'_>, to: &Side<'_>) -> Result<(), TooManyPieces> {
+        if to.elements == 0 {
             return Ok(());
         }
-        let scales = (self.elements.source_units, self.elements.destination_units);
-        let whole = Piece {
-            source: 0,
-            destination: 0,
+        let mut boxes: SmallVec<[Piece; 1]> = smallvec![Piece {
+            source: from.base,
+            destination: to.base,
             loops: SmallVec::new(),
-        };
-        let mut boxes = vec![whole];
-        for (source, destination, size) in indices::common(from, to, scales)? {
-            let pieces = common_pieces(&source, &destination, size)?;
+        }];
+        for index in common_indices(from, to)? {
+            let pieces = common_pieces(&index.source, &index.destination, index.size)?;
             if boxes.len() * pieces.len() > MAX_BOXES {
                 return Err(TooManyPieces);
             }
@@ -211,17 +205,16 @@ impl Plan {
 
     fn find_fills(
         &mut self,
-        from: &AddressMap,
-        to: &AddressMap,
+        to: &Side<'_>,
         pattern: [u8; 16],
         value: PaddingValue,
     ) -> Result<(), TooManyPieces> {
-        let regions = if to.elements() == 0 {
-            fills::everything(to.allocated_elements())
-        } else if to.elements() == to.allocated_elements() {
-            Vec::new()
-        } else {
-            fills::padding(to.expansion(), &indices::of_destination(from, to)?)?
+        let regions = match to.map() {
+            _ if to.elements == to.allocated => return Ok(()),
+            Some(map) if to.elements > 0 => {
+                fills::padding(map.expansion(), &side::digit_indices(&map))?
+            }
+            _ => fills::everything(to.allocated),
         };
         let Elements {
             unit_bytes,
@@ -378,6 +371,48 @@ impl Plan {
     pub fn general(&self) -> Option<&GeneralMove> {
         self.general.as_deref()
     }
+}
+
+/// An index that both sides can be followed by.
+struct CommonIndex {
+    source: Tree,
+    destination: Tree,
+    size: i64,
+}
+
+/// Every index that both sides can be followed by: dimensions, or those that `*` combines on
+/// either side. An error where two combinations overlap.
+fn common_indices(
+    from: &Side<'_>,
+    to: &Side<'_>,
+) -> Result<SmallVec<[CommonIndex; 6]>, TooManyPieces> {
+    let mut groups: Vec<Combined> = from.combined()?;
+    for group in to.combined()? {
+        let shares = |known: &Combined| group.iter().any(|d| known.contains(d));
+        match groups.iter().find(|known| shares(known)) {
+            None => groups.push(group),
+            Some(known) if *known == group => {}
+            Some(_) => return Err(TooManyPieces),
+        }
+    }
+    let mut indices = SmallVec::new();
+    for (dimension, &size) in to.sizes.iter().enumerate() {
+        if size > 1 && !groups.iter().any(|group| group.contains(&dimension)) {
+            indices.push(CommonIndex {
+                source: from.tree(dimension)?,
+                destination: to.tree(dimension)?,
+                size,
+            });
+        }
+    }
+    for group in &groups {
+        indices.push(CommonIndex {
+            source: from.combined_tree(group)?,
+            destination: to.combined_tree(group)?,
+            size: group.iter().map(|&d| to.sizes[d]).product(),
+        });
+    }
+    Ok(indices)
 }
 
 impl MoveBox {

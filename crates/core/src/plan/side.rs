@@ -1,0 +1,259 @@
+//! One side of a plan: where the elements of an array lie, in the plan's units.
+
+use smallvec::{SmallVec, smallvec};
+
+use super::elements::{Elements, PlanError};
+use super::fills::Index;
+use super::general::Where;
+use super::tree::{TooManyPieces, Tree};
+use crate::address::{AddressMap, Part};
+use crate::array::ArrayShape;
+use crate::error::ShapeError;
+use crate::layout::PaddingValue;
+use crate::view::{Place, StridedView};
+
+/// One side of a plan.
+pub(super) struct Side<'a> {
+    pub sizes: SmallVec<[i64; 6]>,
+    pub elements: i64,
+    /// Elements that the buffer has room for; of a strided view, its elements.
+    pub allocated: i64,
+    pub buffer_bytes: i64,
+    /// Position of the element of index 0, 0, .., in units.
+    pub base: i64,
+    ways: Ways,
+    /// Units from one position of `ways` to the next.
+    scale: i64,
+    array: Option<&'a ArrayShape>,
+}
+
+/// How indices become positions.
+enum Ways {
+    /// Every dimension has a stride.
+    Strides(SmallVec<[i64; 6]>),
+    Map(Box<AddressMap>),
+}
+
+/// Dimensions that one side combines into one index, major to minor. Each is whole and without
+/// padding, so the combined index runs over all of `0..size`.
+pub(super) type Combined = SmallVec<[usize; 4]>;
+
+impl<'a> Side<'a> {
+    /// A side whose positions are scaled by `units` an element, if it is a whole array.
+    pub fn new(place: Place<'a>, elements: &Elements, units: i64) -> Result<Self, PlanError> {
+        match place {
+            Place::Array(shape) => Side::of_array(shape, elements, units),
+            Place::Strided(view) => Ok(Side::of_view(view, elements)),
+        }
+    }
+
+    fn of_array(shape: &'a ArrayShape, elements: &Elements, units: i64) -> Result<Self, PlanError> {
+        let layout = shape.require_layout()?;
+        if let Some(dimension) = shape.first_unbounded() {
+            return Err(ShapeError::Unbounded { dimension }.into());
+        }
+        let sizes = shape
+            .dimensions()
+            .iter()
+            .filter_map(|d| d.bound())
+            .collect();
+        let count = shape.elements().unwrap_or(0);
+        let (ways, allocated) = match strides(shape) {
+            // Without tiles a dimension is one digit; no need to expand the layout.
+            Some((strides, expanded)) if layout.tiles().is_empty() => (
+                Ways::Strides(strides),
+                layout.align_tail(expanded).unwrap_or(expanded),
+            ),
+            _ => {
+                let map = AddressMap::new(shape)?;
+                let allocated = map.allocated_elements();
+                (Ways::Map(Box::new(map)), allocated)
+            }
+        };
+        Ok(Side {
+            sizes,
+            elements: count,
+            allocated,
+            buffer_bytes: allocated * units * elements.unit_bytes as i64,
+            base: 0,
+            ways,
+            scale: units,
+            array: Some(shape),
+        })
+    }
+
+    fn of_view(view: &StridedView, elements: &Elements) -> Self {
+        let unit = elements.unit_bytes as i64;
+        Side {
+            sizes: view.sizes().into(),
+            elements: view.elements(),
+            allocated: view.elements(),
+            buffer_bytes: view.buffer_bytes(),
+            // The unit was chosen to divide these.
+            base: view.byte_offset() / unit,
+            ways: Ways::Strides(view.byte_strides().iter().map(|s| s / unit).collect()),
+            scale: 1,
+            array: None,
+        }
+    }
+
+    /// The whole array, where this side is one.
+    pub fn array(&self) -> Option<&'a ArrayShape> {
+        self.array
+    }
+
+    /// The address map of a whole array.
+    pub fn map(&self) -> Option<AddressMap> {
+        match &self.ways {
+            Ways::Map(map) => Some((**map).clone()),
+            Ways::Strides(_) => self.array.and_then(|shape| AddressMap::new(shape).ok()),
+        }
+    }
+
+    /// Where the elements lie, for the general way.
+    pub fn places(&self) -> Where {
+        match self.map() {
+            Some(map) => Where::Map {
+                map: Box::new(map),
+                units: self.scale,
+            },
+            None => Where::Strides {
+                base: self.base,
+                sizes: self.sizes.clone(),
+                strides: match &self.ways {
+                    Ways::Strides(strides) => strides.clone(),
+                    Ways::Map(_) => SmallVec::new(),
+                },
+            },
+        }
+    }
+
+    /// Whether some dimension's index is split.
+    pub fn is_tiled(&self) -> bool {
+        match &self.ways {
+            Ways::Strides(_) => false,
+            Ways::Map(map) => {
+                let nodes = &map.expansion().nodes;
+                nodes
+                    .iter()
+                    .any(|node| !matches!(node.part, Part::Digit { .. }))
+            }
+        }
+    }
+
+    /// What the padding holds, where the array has padding to write.
+    pub fn padding_value(&self) -> PaddingValue {
+        let Some(layout) = self.array.and_then(ArrayShape::layout) else {
+            // Between the elements of a view lies what is not ours.
+            return PaddingValue::Unknown;
+        };
+        match layout.padding_value() {
+            Some(value) if !layout.padded_dimensions().is_empty() => value,
+            _ => PaddingValue::Zero,
+        }
+    }
+
+    /// The most minor dimension of more than one element.
+    pub fn minor_dimension(&self) -> Option<usize> {
+        let wide = |&d: &usize| self.sizes[d] != 1;
+        match (&self.ways, self.array.and_then(ArrayShape::layout)) {
+            (_, Some(layout)) => layout.minor_to_major().iter().copied().find(wide),
+            (Ways::Strides(strides), None) => (0..strides.len())
+                .filter(wide)
+                .min_by_key(|&d| strides[d].unsigned_abs()),
+            (Ways::Map(_), None) => None,
+        }
+    }
+
+    /// The way of one dimension; an error where `*` combines it with others.
+    pub fn tree(&self, dimension: usize) -> Result<Tree, TooManyPieces> {
+        match &self.ways {
+            Ways::Strides(strides) => Ok(Tree::Line(strides[dimension] * self.scale)),
+            Ways::Map(map) => {
+                let expansion = map.expansion();
+                Tree::new(expansion, expansion.roots[dimension], self.scale).ok_or(TooManyPieces)
+            }
+        }
+    }
+
+    /// The combinations that the layout makes of whole dimensions. An error where it makes
+    /// others: then dimensions are tied together in a way that boxes can't follow.
+    pub fn combined(&self) -> Result<Vec<Combined>, TooManyPieces> {
+        let Ways::Map(map) = &self.ways else {
+            return Ok(Vec::new());
+        };
+        let expansion = map.expansion();
+        let combined = |group: &crate::address::Group| {
+            let dimensions = group.members.iter().map(|&(member, extent)| {
+                let is_root = |&root: &Option<usize>| root == Some(member);
+                let dimension = expansion.roots.iter().position(is_root);
+                dimension
+                    .filter(|&d| self.sizes[d] == extent)
+                    .ok_or(TooManyPieces)
+            });
+            dimensions.collect()
+        };
+        expansion.groups.iter().map(combined).collect()
+    }
+
+    /// The way of a combined index, whether this side combines the dimensions or not.
+    pub fn combined_tree(&self, combined: &Combined) -> Result<Tree, TooManyPieces> {
+        if let Ways::Map(map) = &self.ways {
+            let expansion = map.expansion();
+            if let Some(root) = expansion.roots[combined[0]]
+                && let Part::Joined { group, .. } = expansion.nodes[root].part
+            {
+                let root = expansion.groups[group].root;
+                return Tree::new(expansion, Some(root), self.scale).ok_or(TooManyPieces);
+            }
+        }
+        // This side has the dimensions apart: each is a part of the combined index.
+        let (&last, before) = combined.split_last().ok_or(TooManyPieces)?;
+        let mut below = self.tree(last)?;
+        let mut size = self.sizes[last];
+        for &dimension in before.iter().rev() {
+            below = Tree::split(size, self.tree(dimension)?, below);
+            size *= self.sizes[dimension];
+        }
+        Ok(below)
+    }
+}
+
+/// The indices that cover all digits of an array, for its padding. Groups are of whole
+/// dimensions: [`Side::combined`] found them so.
+pub(super) fn digit_indices(map: &AddressMap) -> SmallVec<[Index; 8]> {
+    let expansion = map.expansion();
+    let mut indices = SmallVec::new();
+    for (root, &size) in expansion.roots.iter().zip(map.sizes()) {
+        if let Some(node) = *root
+            && !matches!(expansion.nodes[node].part, Part::Joined { .. })
+        {
+            indices.push(Index { node, size });
+        }
+    }
+    for group in &expansion.groups {
+        let size = group.members.iter().map(|&(_, extent)| extent).product();
+        indices.push(Index {
+            node: group.root,
+            size,
+        });
+    }
+    for &node in &expansion.extra {
+        indices.push(Index { node, size: 1 });
+    }
+    indices
+}
+
+/// The stride of each dimension in elements, from the padded sizes, and their product. `None`
+/// where that is beyond 63 bits, which the shape's constructor allows only beside a size of 0.
+fn strides(shape: &ArrayShape) -> Option<(SmallVec<[i64; 6]>, i64)> {
+    let layout = shape.layout()?;
+    let padded = shape.padded_sizes(layout);
+    let mut strides: SmallVec<[i64; 6]> = smallvec![0; shape.rank()];
+    let mut stride: i64 = 1;
+    for &dimension in layout.minor_to_major() {
+        strides[dimension] = stride;
+        stride = stride.checked_mul(padded(dimension)?)?;
+    }
+    Some((strides, stride))
+}

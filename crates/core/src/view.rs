@@ -1,0 +1,195 @@
+//! Strided views: arrays that lie in a buffer with gaps, reversed, or repeated.
+
+use smallvec::SmallVec;
+
+use crate::ElementType;
+use crate::array::ArrayShape;
+
+/// An array in a buffer, each dimension with a stride in bytes of any sign: a slice of a larger
+/// array, a picture with a row pitch, a reversed or (with stride 0) repeated dimension.
+///
+/// As the source of a [`Plan`](crate::Plan) elements may repeat; as its destination they must
+/// not, and what lies between them is left alone.
+///
+/// ```
+/// use minormajor_core::{ElementType, Plan, Shape, StridedView};
+///
+/// // The rows of a 2 x 3 array of u16 in reverse order, in rows of 8 bytes.
+/// let view = StridedView::new(ElementType::U16, &[2, 3], &[-8, 2], 8)?;
+/// assert_eq!(view.buffer_bytes(), 14);
+/// let rows: Shape = "u16[2,3]".parse()?;
+/// let plan = Plan::new(&view, rows.as_array()?)?;
+/// assert_eq!(plan.boxes()[0].to_string(), "from 4 to 0: (2, -4, 3) (3, 1, 1)");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StridedView {
+    element_type: ElementType,
+    sizes: SmallVec<[i64; 6]>,
+    byte_strides: SmallVec<[i64; 6]>,
+    byte_offset: i64,
+    /// Elements; with a size of 0, 0.
+    elements: i64,
+    /// Bytes from the buffer's start to behind the last element; fits, and no element begins
+    /// before the buffer: the constructor checked both.
+    buffer_bytes: i64,
+}
+
+/// Why a strided view can't be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ViewError {
+    /// Sizes and strides are of different numbers of dimensions.
+    #[error("{sizes} sizes and {strides} strides; expected as many")]
+    #[allow(missing_docs)]
+    Rank { sizes: usize, strides: usize },
+    /// A negative size.
+    #[error("dimension {dimension} has size {size}; expected 0 or more")]
+    #[allow(missing_docs)]
+    NegativeSize { dimension: usize, size: i64 },
+    /// More elements, or positions further apart, than 63 bits can count.
+    #[error("the view's elements or bytes are beyond 2^63 - 1")]
+    Overflow,
+    /// Some element would lie before the buffer.
+    #[error(
+        "the lowest element would lie {bytes} bytes before the buffer's start; expected a greater offset"
+    )]
+    #[allow(missing_docs)]
+    BeforeBuffer { bytes: i128 },
+}
+
+impl StridedView {
+    /// A view of an array of these sizes: element `i` begins at byte `byte_offset` plus the sum
+    /// of `i[d] * byte_strides[d]`.
+    ///
+    /// # Errors
+    ///
+    /// [`ViewError`] where sizes and strides do not match, or some element is out of reach.
+    pub fn new(
+        element_type: ElementType,
+        sizes: &[i64],
+        byte_strides: &[i64],
+        byte_offset: i64,
+    ) -> Result<StridedView, ViewError> {
+        if sizes.len() != byte_strides.len() {
+            return Err(ViewError::Rank {
+                sizes: sizes.len(),
+                strides: byte_strides.len(),
+            });
+        }
+        for (dimension, &size) in sizes.iter().enumerate() {
+            if size < 0 {
+                return Err(ViewError::NegativeSize { dimension, size });
+            }
+        }
+        let mut elements: i64 = 1;
+        let (mut lowest, mut highest) = (i128::from(byte_offset), i128::from(byte_offset));
+        if sizes.contains(&0) {
+            elements = 0;
+        } else {
+            for (&size, &stride) in sizes.iter().zip(byte_strides) {
+                elements = elements.checked_mul(size).ok_or(ViewError::Overflow)?;
+                // A sum of products of 64-bit numbers: far from the ends of 128 bits for any
+                // rank, unless checked as it grows.
+                let reach = i128::from(size - 1) * i128::from(stride);
+                let end = if reach < 0 { &mut lowest } else { &mut highest };
+                *end = end.checked_add(reach).ok_or(ViewError::Overflow)?;
+            }
+            highest += i128::from(element_type.byte_width());
+        }
+        if lowest < 0 {
+            return Err(ViewError::BeforeBuffer { bytes: -lowest });
+        }
+        let buffer_bytes = i64::try_from(highest).map_err(|_| ViewError::Overflow)?;
+        Ok(StridedView {
+            element_type,
+            sizes: sizes.into(),
+            byte_strides: byte_strides.into(),
+            byte_offset,
+            elements,
+            buffer_bytes: if elements == 0 { 0 } else { buffer_bytes },
+        })
+    }
+
+    /// The type of every element.
+    pub fn element_type(&self) -> ElementType {
+        self.element_type
+    }
+
+    /// The sizes, in increasing order of dimension number.
+    pub fn sizes(&self) -> &[i64] {
+        &self.sizes
+    }
+
+    /// Bytes from an element to the next one of each dimension.
+    pub fn byte_strides(&self) -> &[i64] {
+        &self.byte_strides
+    }
+
+    /// Where in the buffer the element of index 0, 0, .. begins.
+    pub fn byte_offset(&self) -> i64 {
+        self.byte_offset
+    }
+
+    /// The number of elements.
+    pub fn elements(&self) -> i64 {
+        self.elements
+    }
+
+    /// Bytes that the buffer has at least.
+    pub fn buffer_bytes(&self) -> i64 {
+        self.buffer_bytes
+    }
+
+    /// Whether no two elements share a byte, as far as strides can show it: ordered by their
+    /// strides, each dimension steps over all that the smaller ones reach.
+    pub(crate) fn elements_are_apart(&self) -> bool {
+        let mut dimensions: SmallVec<[(i128, i128); 6]> = self
+            .byte_strides
+            .iter()
+            .zip(&self.sizes)
+            .filter(|&(_, &size)| size > 1)
+            .map(|(&stride, &size)| (i128::from(stride).abs(), i128::from(size)))
+            .collect();
+        dimensions.sort_unstable();
+        let mut reach = i128::from(self.element_type.byte_width());
+        self.elements == 0
+            || dimensions.iter().all(|&(stride, size)| {
+                let apart = stride >= reach;
+                // At most the buffer's bytes, as long as all smaller dimensions are apart.
+                reach = reach.saturating_add(stride.saturating_mul(size - 1));
+                apart
+            })
+    }
+}
+
+/// An array somewhere in memory: what a [`Plan`](crate::Plan) reads from and writes to.
+#[derive(Clone, Copy, Debug)]
+pub enum Place<'a> {
+    /// A whole buffer in a layout.
+    Array(&'a ArrayShape),
+    /// A strided part of a buffer.
+    Strided(&'a StridedView),
+}
+
+impl<'a> From<&'a ArrayShape> for Place<'a> {
+    fn from(shape: &'a ArrayShape) -> Self {
+        Place::Array(shape)
+    }
+}
+
+impl<'a> From<&'a StridedView> for Place<'a> {
+    fn from(view: &'a StridedView) -> Self {
+        Place::Strided(view)
+    }
+}
+
+impl Place<'_> {
+    /// The type of every element.
+    pub fn element_type(&self) -> ElementType {
+        match self {
+            Place::Array(shape) => shape.element_type(),
+            Place::Strided(view) => view.element_type,
+        }
+    }
+}

@@ -1,0 +1,607 @@
+//! Running plans on the CPU.
+//!
+//! A plan is prepared once: its boxes and fills get their kernels. A run cuts the destination
+//! into windows, and threads take windows from a queue; each window gets the parts of all boxes
+//! and fills that lie in it. So every byte of the destination has one writer, which owns it, and
+//! no thread waits for another.
+
+mod windows;
+
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use minormajor_core::ArrayShape;
+use minormajor_core::plan::{GeneralMove, GeneralValue, Plan, PlanError};
+use minormajor_kernels::{Fill, FillLoop, Kernel, Loop, Move, NestError};
+
+use windows::{Window, windows};
+
+/// Called with the bytes of the destination that are done and their total, whenever a part of a
+/// run is done: never at the same time from two threads, and rising from call to call.
+pub type Progress<'a> = &'a (dyn Fn(u64, u64) + Sync);
+
+/// A plan made ready to run: kernels are chosen, offsets are in bytes.
+///
+/// Prepare once and run often, from many threads at once if need be: a run changes nothing here,
+/// and allocates nothing when it is small.
+///
+/// ```
+/// use minormajor::{Plan, Relayout, Shape};
+///
+/// let rows: Shape = "u16[2,3]{1,0}".parse()?;
+/// let columns: Shape = "u16[2,3]{0,1}".parse()?;
+/// let transpose = Relayout::new(&Plan::new(rows.as_array()?, columns.as_array()?)?)?;
+/// let mut destination = [0; 12];
+/// transpose.run(b"a1b1c1d1e1f1", &mut destination)?;
+/// assert_eq!(&destination, b"a1d1b1e1c1f1");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Relayout {
+    moves: Vec<Placed<Move>>,
+    fills: Vec<Placed<Fill>>,
+    general: Option<GeneralMove>,
+    unit_bytes: usize,
+    source_bytes: usize,
+    destination_bytes: usize,
+    /// Bytes of the destination in which every box reads runs of `windows::RUN` bytes of the
+    /// source.
+    reach: usize,
+    /// 0 for as many as the machine runs at once.
+    threads: usize,
+}
+
+/// A kernel and the bytes of the destination between which it writes.
+#[derive(Clone, Debug)]
+struct Placed<K> {
+    kernel: K,
+    start: usize,
+    end: usize,
+}
+
+/// Why a run was refused. Nothing has been written then.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The source buffer ends before the array does.
+    #[error(
+        "the source takes {expected} bytes, and the buffer has {found}; give the whole array's"
+    )]
+    #[allow(missing_docs)]
+    SourceTooShort { expected: usize, found: usize },
+    /// The destination buffer ends before the array does.
+    #[error(
+        "the destination takes {expected} bytes, and the buffer has {found}; give room for the whole array"
+    )]
+    #[allow(missing_docs)]
+    DestinationTooShort { expected: usize, found: usize },
+    /// An array that this machine can't hold in memory.
+    #[error(
+        "{bytes} bytes are more than this machine can hold in memory at once; choose a smaller array or less padding"
+    )]
+    #[allow(missing_docs)]
+    TooLarge { bytes: i64 },
+    /// A box that no kernel takes; no plan has one.
+    #[error("a box of the plan can't be run: {source}; please report this")]
+    #[allow(missing_docs)]
+    Box {
+        #[from]
+        source: NestError,
+    },
+}
+
+/// Why [`relayout`] failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RelayoutError {
+    /// There is no plan from the one shape to the other.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The plan can't be run on this source, or its result can't be held.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+/// Moves an array to another layout: the short way for one array in memory.
+///
+/// `source` holds the array in the layout of `source_shape`; the bytes that come back hold it in
+/// that of `destination_shape`. Padding is written with the destination's padding value, and is
+/// zero where that is `unknown`. For many arrays of the same shapes, keep a [`Relayout`].
+///
+/// # Errors
+///
+/// [`RelayoutError`] where the shapes are of different arrays, or the source is too short.
+///
+/// ```
+/// use minormajor::{relayout, Shape};
+///
+/// let rows: Shape = "u8[2,3]{1,0}".parse()?;
+/// let columns: Shape = "u8[2,3]{0,1}".parse()?;
+/// assert_eq!(relayout(b"abcdef", rows.as_array()?, columns.as_array()?)?, b"adbecf");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn relayout(
+    source: &[u8],
+    source_shape: &ArrayShape,
+    destination_shape: &ArrayShape,
+) -> Result<Vec<u8>, RelayoutError> {
+    let plan = Plan::new(source_shape, destination_shape)?;
+    let relayout = Relayout::new(&plan)?;
+    relayout.check_source(source)?;
+    let bytes = relayout.destination_bytes;
+    // Asks first, since `vec!` ends the process where memory is short. The kernel hands pages out
+    // only when they are written, so this costs nothing.
+    if Vec::<u8>::new().try_reserve_exact(bytes).is_err() {
+        return Err(RunError::TooLarge {
+            bytes: plan.destination_bytes(),
+        }
+        .into());
+    }
+    let mut destination = vec![0; bytes];
+    relayout.run(source, &mut destination)?;
+    Ok(destination)
+}
+
+impl Relayout {
+    /// Prepares a plan.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::TooLarge`] where a buffer is larger than this machine's address space.
+    pub fn new(plan: &Plan) -> Result<Relayout, RunError> {
+        let unit = plan.unit_bytes();
+        // Every position that a plan names lies inside a buffer whose bytes fit an i64, and
+        // strides reach no further; so once both buffers fit an isize, all products with the
+        // unit do.
+        let fits = |bytes: i64| {
+            isize::try_from(bytes)
+                .map(|bytes| bytes as usize)
+                .map_err(|_| RunError::TooLarge { bytes })
+        };
+        let source_bytes = fits(plan.source_bytes())?;
+        let destination_bytes = fits(plan.destination_bytes())?;
+        let offset = |units: i64| units as usize * unit;
+        let stride = |units: i64| units as isize * unit as isize;
+
+        let mut moves = Vec::with_capacity(plan.boxes().len());
+        let mut reach = 0;
+        for made in plan.boxes() {
+            let loops: Vec<Loop> = made
+                .loops
+                .iter()
+                .map(|l| Loop {
+                    extent: l.extent as usize,
+                    source: stride(l.source),
+                    destination: stride(l.destination),
+                })
+                .collect();
+            let along = loops.iter().find(|l| l.source.unsigned_abs() == unit);
+            let run = along.map_or(0, |l| {
+                l.extent.min(windows::RUN / unit) * l.destination.unsigned_abs()
+            });
+            reach = reach.max(run);
+            let kernel = Move::new(unit, offset(made.source), offset(made.destination), &loops)?;
+            let start = lowest(
+                offset(made.destination),
+                loops.iter().map(|l| (l.extent, l.destination)),
+            );
+            let end = kernel.destination_len();
+            moves.push(Placed { kernel, start, end });
+        }
+        let mut fills = Vec::with_capacity(plan.fills().len());
+        for made in plan.fills() {
+            let loops: Vec<FillLoop> = made
+                .loops
+                .iter()
+                .map(|l| FillLoop {
+                    extent: l.extent as usize,
+                    destination: stride(l.destination),
+                })
+                .collect();
+            let kernel = Fill::new(&made.pattern[..unit], offset(made.destination), &loops)?;
+            let start = lowest(
+                offset(made.destination),
+                loops.iter().map(|l| (l.extent, l.destination)),
+            );
+            let end = kernel.destination_len();
+            fills.push(Placed { kernel, start, end });
+        }
+        Ok(Relayout {
+            moves,
+            fills,
+            general: plan.general().cloned(),
+            unit_bytes: unit,
+            source_bytes,
+            destination_bytes,
+            reach,
+            threads: 0,
+        })
+    }
+
+    /// Runs on at most this many threads, the caller's included; 0, the default, for as many as
+    /// the machine runs at once. Small arrays take one, whatever is asked for.
+    pub fn threads(mut self, threads: usize) -> Relayout {
+        self.threads = threads;
+        self
+    }
+
+    /// Bytes that the source must have at least.
+    pub fn source_bytes(&self) -> usize {
+        self.source_bytes
+    }
+
+    /// Bytes that the destination must have at least.
+    pub fn destination_bytes(&self) -> usize {
+        self.destination_bytes
+    }
+
+    /// The kernels of the plan's boxes and then of its fills, in their order; none for a general
+    /// plan.
+    pub fn kernels(&self) -> impl Iterator<Item = Kernel> + '_ {
+        let moves = self.moves.iter().map(|placed| placed.kernel.kernel());
+        moves.chain(self.fills.iter().map(|placed| placed.kernel.kernel()))
+    }
+
+    /// Moves the array from `source` to `destination`. Bytes behind the array are left alone, on
+    /// both sides; so is padding whose value is `unknown`.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError`] for a buffer that is too short; then nothing has been written.
+    pub fn run(&self, source: &[u8], destination: &mut [u8]) -> Result<(), RunError> {
+        self.run_with_progress(source, destination, &|_, _| {})
+    }
+
+    /// [`run`](Relayout::run), telling how far it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Relayout::run).
+    ///
+    /// ```
+    /// use minormajor::{Plan, Relayout, Shape};
+    ///
+    /// let shape: Shape = "u8[6]".parse()?;
+    /// let copy = Relayout::new(&Plan::new(shape.as_array()?, shape.as_array()?)?)?;
+    /// let mut destination = [0; 6];
+    /// copy.run_with_progress(b"abcdef", &mut destination, &|done, total| {
+    ///     println!("{done} of {total} bytes");
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn run_with_progress(
+        &self,
+        source: &[u8],
+        destination: &mut [u8],
+        progress: Progress<'_>,
+    ) -> Result<(), RunError> {
+        self.check_source(source)?;
+        let found = destination.len();
+        let Some(destination) = destination.get_mut(..self.destination_bytes) else {
+            return Err(RunError::DestinationTooShort {
+                expected: self.destination_bytes,
+                found,
+            });
+        };
+        let total = self.destination_bytes as u64;
+        let Some(cut) = self.cut(destination) else {
+            self.run_whole(source, destination)?;
+            progress(total, total);
+            return Ok(());
+        };
+        let threads = self.thread_count().min(cut.count);
+        let queue = Mutex::new(windows(destination, cut));
+        let done = Mutex::new(0);
+        let work = || -> Result<(), RunError> {
+            loop {
+                // Nothing can panic while a lock is held but the caller's progress, after whose
+                // panic the scope below panics too.
+                let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let Some(window) = next else {
+                    return Ok(());
+                };
+                let bytes = window.bytes.len() as u64;
+                self.run_window(source, window)?;
+                let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+                *done += bytes;
+                progress(*done, total);
+            }
+        };
+        std::thread::scope(|scope| {
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let mut result = work();
+            for other in others {
+                let other = other
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                result = result.and(other);
+            }
+            result
+        })
+    }
+
+    /// How to cut the destination, if that is worth it.
+    fn cut(&self, destination: &[u8]) -> Option<windows::Cut> {
+        if destination.len() <= windows::SMALLEST {
+            return None;
+        }
+        let pieces = self.moves.len() + self.fills.len();
+        windows::cut(
+            destination,
+            self.unit_bytes,
+            self.thread_count(),
+            pieces,
+            self.reach,
+        )
+    }
+
+    /// Threads that a run may use.
+    fn thread_count(&self) -> usize {
+        // Asked once: the answer comes from files on some systems.
+        static MACHINE: LazyLock<usize> =
+            LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
+        match self.threads {
+            0 => *MACHINE,
+            threads => threads,
+        }
+    }
+
+    fn check_source(&self, source: &[u8]) -> Result<(), RunError> {
+        if source.len() < self.source_bytes {
+            return Err(RunError::SourceTooShort {
+                expected: self.source_bytes,
+                found: source.len(),
+            });
+        }
+        Ok(())
+    }
+
+    fn run_whole(&self, source: &[u8], destination: &mut [u8]) -> Result<(), RunError> {
+        for placed in &self.moves {
+            placed.kernel.run(source, destination)?;
+        }
+        for placed in &self.fills {
+            placed.kernel.run(destination)?;
+        }
+        self.run_general(
+            source,
+            Window {
+                start: 0,
+                bytes: destination,
+            },
+        );
+        Ok(())
+    }
+
+    fn run_window(&self, source: &[u8], window: Window<'_>) -> Result<(), RunError> {
+        let Window { start, bytes } = window;
+        for placed in &self.moves {
+            if placed.overlaps(start, bytes.len()) {
+                placed.kernel.run_window(source, bytes, start)?;
+            }
+        }
+        for placed in &self.fills {
+            if placed.overlaps(start, bytes.len()) {
+                placed.kernel.run_window(bytes, start)?;
+            }
+        }
+        self.run_general(source, Window { start, bytes });
+        Ok(())
+    }
+
+    /// The slow way, element by element, of plans that have no boxes.
+    fn run_general(&self, source: &[u8], window: Window<'_>) {
+        let Some(general) = &self.general else {
+            return;
+        };
+        let unit = self.unit_bytes;
+        // Windows start and end between units.
+        let first = window.start / unit;
+        let last = first + window.bytes.len() / unit;
+        general.for_each(first as i64..last as i64, |position, value| {
+            let at = (position as usize - first) * unit;
+            let place = &mut window.bytes[at..at + unit];
+            match value {
+                GeneralValue::Source(from) => {
+                    let from = from as usize * unit;
+                    place.copy_from_slice(&source[from..from + unit]);
+                }
+                GeneralValue::Fill(pattern) => place.copy_from_slice(&pattern[..unit]),
+                GeneralValue::Leave => {}
+            }
+        });
+    }
+}
+
+impl<K> Placed<K> {
+    fn overlaps(&self, start: usize, length: usize) -> bool {
+        self.start < start + length && start < self.end
+    }
+}
+
+/// The lowest byte that a nest touches.
+fn lowest(base: usize, loops: impl Iterator<Item = (usize, isize)>) -> usize {
+    let back = |(extent, stride): (usize, isize)| match stride {
+        // Inside the buffer, as the kernel has checked.
+        ..0 => (extent.max(1) - 1) * stride.unsigned_abs(),
+        _ => 0,
+    };
+    base - loops.map(back).sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use minormajor_core::{AddressMap, Location, PaddingValue, Shape};
+
+    use super::*;
+
+    fn array(text: &str) -> ArrayShape {
+        let shape: Shape = text.parse().unwrap();
+        shape.as_array().unwrap().clone()
+    }
+
+    /// Pairs of layouts of every kind: sizes that no tile divides, padding of every value, widths
+    /// from 1 to 16 bytes, elements wider than their type, a tile that only the general way takes.
+    const PAIRS: [(&str, &str); 14] = [
+        ("u8[7,11]{1,0}", "u8[7,11]{0,1}"),
+        ("u16[7,11,3]{2,1,0}", "u16[7,11,3]{0,2,1:PAD(9,11,5)}"),
+        (
+            "f32[13,17]{1,0:T(4,8)}",
+            "f32[13,17]{0,1:PAD(14,19;lowest)}",
+        ),
+        ("f32[13,17]{1,0:T(4,8)}", "f32[13,17]{1,0:T(3,5)(2,1)}"),
+        ("f64[5,19]{1,0}", "f64[5,19]{1,0:T(4,8)(2,2)}"),
+        ("c128[5,7]{0,1:PAD(6,7)}", "c128[5,7]{1,0:PAD(5,8;one)}"),
+        ("s16[5,7]{0,1:PAD(6,7)}", "s16[5,7]{1,0:PAD(5,8;unknown)}"),
+        ("pred[3,5,7]{1,2,0:T(2,2)}", "pred[3,5,7]{0,1,2}"),
+        ("f32[7]{0:T(8)}", "f32[7]{0:T(4)}"),
+        ("bf16[5,6]{1,0}", "bf16[5,6]{0,1:E(32)}"),
+        ("f32[3,5,7]{2,1,0}", "f32[3,5,7]{2,1,0:T(*,4)}"),
+        (
+            "f32[3,5,7]{0,1,2:T(*,4)(2,1)}",
+            "f32[3,5,7]{2,1,0:PAD(3,6,8;highest)}",
+        ),
+        ("u32[]", "u32[]"),
+        ("u32[0,3]{1,0}", "u32[0,3]{0,1}"),
+    ];
+
+    fn source(shape: &ArrayShape) -> Vec<u8> {
+        let bytes = shape.allocated_bytes().unwrap() as usize;
+        // Neighbours differ in every byte, and no element is like another for long.
+        (0..bytes).map(|i| (i * 167 + i / 251) as u8).collect()
+    }
+
+    /// Position by position, as the address maps say.
+    fn expected(bytes: &[u8], from: &ArrayShape, to: &ArrayShape, sentinel: u8) -> Vec<u8> {
+        let (source, destination) = (AddressMap::new(from).unwrap(), AddressMap::new(to).unwrap());
+        let width = from.element_type().byte_width() as usize;
+        let [source_step, step] = [from, to].map(|shape| shape.element_bits() as usize / 8);
+        let value = to
+            .layout()
+            .unwrap()
+            .padding_value()
+            .unwrap_or(PaddingValue::Zero);
+        let padding = to.element_type().padding_bytes(value);
+        let mut expected = vec![sentinel; to.allocated_bytes().unwrap() as usize];
+        for position in 0..destination.allocated_elements() {
+            let slot = &mut expected[position as usize * step..][..step];
+            let element = match destination.location(position).unwrap() {
+                Location::Element(index) => {
+                    let from = source.position(&index).unwrap() as usize * source_step;
+                    Some(bytes[from..from + width].to_vec())
+                }
+                Location::Padding { .. } => padding.map(|bytes| bytes[..width].to_vec()),
+            };
+            if let Some(element) = element {
+                slot.fill(0);
+                slot[..width].copy_from_slice(&element);
+            }
+        }
+        expected
+    }
+
+    #[test]
+    fn runs_agree_with_the_address_maps_whole_and_in_any_windows() {
+        for (from, to) in PAIRS {
+            let (from, to) = (array(from), array(to));
+            let relayout = Relayout::new(&Plan::new(&from, &to).unwrap()).unwrap();
+            let bytes = source(&from);
+            let expected = expected(&bytes, &from, &to, 0xEE);
+            let name = format!("{from} to {to}");
+
+            let mut whole = vec![0xEE; expected.len()];
+            relayout.run(&bytes, &mut whole).unwrap();
+            assert_eq!(whole, expected, "{name}");
+
+            for units in [1, 2, 3, 7, 64] {
+                let mut cut = vec![0xEE; expected.len()];
+                let size = units * relayout.unit_bytes;
+                for (number, bytes_of) in cut.chunks_mut(size).enumerate() {
+                    let window = Window {
+                        start: number * size,
+                        bytes: bytes_of,
+                    };
+                    relayout.run_window(&bytes, window).unwrap();
+                }
+                assert_eq!(cut, expected, "{name} in windows of {units}");
+            }
+        }
+    }
+
+    #[test]
+    fn threads_agree_with_one_run_over_all() {
+        for (from, to) in [
+            (
+                "c128[1021,1021]{1,0}",
+                "c128[1021,1021]{0,1:PAD(1024,1025)}",
+            ),
+            ("u8[4099,4001]{1,0}", "u8[4099,4001]{1,0:T(8,128)}"),
+            ("u32[61,127,601]{2,1,0:T(8,128)}", "u32[61,127,601]{0,1,2}"),
+        ] {
+            let (from, to) = (array(from), array(to));
+            let relayout = Relayout::new(&Plan::new(&from, &to).unwrap()).unwrap();
+            let bytes = source(&from);
+            let mut expected = vec![0xEE; relayout.destination_bytes()];
+            relayout.run_whole(&bytes, &mut expected).unwrap();
+            for threads in [1, 2, 5] {
+                // Starts off the page, with bytes behind the array.
+                let mut buffer = vec![0xEE; expected.len() + 64];
+                let (seen, total) = (AtomicU64::new(0), expected.len() as u64);
+                let relayout = relayout.clone().threads(threads);
+                relayout
+                    .run_with_progress(&bytes, &mut buffer[16..], &|done, all| {
+                        assert!(seen.swap(done, Ordering::Relaxed) < done && all == total);
+                    })
+                    .unwrap();
+                assert!(
+                    buffer[16..][..expected.len()] == expected,
+                    "{from} to {to}, {threads}"
+                );
+                assert_eq!(buffer[..16], [0xEE; 16]);
+                assert_eq!(buffer[16 + expected.len()..], [0xEE; 48]);
+                assert_eq!(seen.into_inner(), total);
+            }
+        }
+    }
+
+    #[test]
+    fn short_buffers_are_errors_and_stay_as_they_were() {
+        let (from, to) = (array("f32[3,5]{1,0}"), array("f32[3,5]{0,1:PAD(4,5)}"));
+        let relayout = Relayout::new(&Plan::new(&from, &to).unwrap()).unwrap();
+        assert_eq!(
+            (relayout.source_bytes(), relayout.destination_bytes()),
+            (60, 80)
+        );
+        let mut destination = [7; 80];
+        assert_eq!(
+            relayout.run(&[0; 59], &mut destination),
+            Err(RunError::SourceTooShort {
+                expected: 60,
+                found: 59
+            })
+        );
+        assert_eq!(
+            relayout.run(&[0; 60], &mut destination[..79]),
+            Err(RunError::DestinationTooShort {
+                expected: 80,
+                found: 79
+            })
+        );
+        assert_eq!(destination, [7; 80]);
+    }
+
+    #[test]
+    fn results_that_no_memory_holds_are_errors() {
+        let bytes = i64::MAX / 8;
+        let to = array(&format!("u8[2]{{0:PAD({bytes})}}"));
+        let result = super::relayout(&[0; 2], &array("u8[2]"), &to);
+        assert_eq!(result, Err(RunError::TooLarge { bytes }.into()));
+    }
+
+    #[test]
+    fn a_prepared_relayout_can_be_shared() {
+        fn shared<T: Send + Sync>() {}
+        shared::<Relayout>();
+    }
+}

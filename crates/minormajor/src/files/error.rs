@@ -1,0 +1,179 @@
+//! What can go wrong between two files. Every text names the file, the cause and a remedy, on
+//! one line.
+
+use std::borrow::Cow;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use minormajor_core::plan::PlanError;
+use minormajor_core::{ArrayShape, ElementType, ParseError, ShapeError};
+
+use super::npy::NpyError;
+use crate::RunError;
+
+/// Why a file could not be read, or moved to another one.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileError {
+    /// There is no such input.
+    #[error("{}: there is no such file; check the path", shown(.path))]
+    #[allow(missing_docs)]
+    Missing { path: PathBuf },
+    /// A directory, a pipe or a device.
+    #[error("{}: is {found}; expected a regular file", shown(.path))]
+    #[allow(missing_docs)]
+    NotAFile { path: PathBuf, found: &'static str },
+    /// A name that ends like no format that is known.
+    #[error("{}: the name says no format that is known; use one that ends in {known}", shown(.path))]
+    #[allow(missing_docs)]
+    UnknownFormat { path: PathBuf, known: String },
+    /// The system refused.
+    #[error("{}: can't {action}: {source}; {}", shown(.path), way_out(.source))]
+    #[allow(missing_docs)]
+    Io {
+        path: PathBuf,
+        action: &'static str,
+        source: io::Error,
+    },
+    /// A header that is not one of `.npy`, or of an array that can't be held.
+    #[error("{}: {source}", shown(.path))]
+    #[allow(missing_docs)]
+    Npy { path: PathBuf, source: NpyError },
+    /// A raw file whose shape nobody says.
+    #[error("{}: raw bytes don't say their shape; give it, or write it to {}", shown(.path), shown(.beside))]
+    #[allow(missing_docs)]
+    NoShape { path: PathBuf, beside: PathBuf },
+    /// A shape file that holds no shape.
+    #[error("{}: {}; write one array's shape, such as f32[2,3]{{1,0}}", shown(.path), one_line(&.source.to_string()))]
+    #[allow(missing_docs)]
+    ShapeText { path: PathBuf, source: ParseError },
+    /// A shape that a file can't have: no array, or one without a size.
+    #[error("{}: {source}", shown(.path))]
+    #[allow(missing_docs)]
+    Shape { path: PathBuf, source: ShapeError },
+    /// The caller's shape is not the one that the file says.
+    #[error("{}: says {found}, but the shape given is {given}; leave it out, or give the same", shown(.path))]
+    #[allow(missing_docs)]
+    OtherShape {
+        path: PathBuf,
+        given: Box<ArrayShape>,
+        found: Box<ArrayShape>,
+    },
+    /// The file's length is not that of its shape.
+    #[error("{}: holds {found} bytes of data, but {shape} takes {expected}: {}", shown(.path), remedy(*.found, *.expected))]
+    #[allow(missing_docs)]
+    Length {
+        path: PathBuf,
+        shape: Box<ArrayShape>,
+        expected: u64,
+        found: u64,
+    },
+    /// Output and input are one file, by name or through a link.
+    #[error("{}: is the input itself ({}); choose another output", shown(.path), shown(.input))]
+    #[allow(missing_docs)]
+    OutputIsInput { path: PathBuf, input: PathBuf },
+    /// The output's directory is not there.
+    #[error("{}: there is no directory {}; create it first", shown(.path), shown(.directory))]
+    #[allow(missing_docs)]
+    NoDirectory { path: PathBuf, directory: PathBuf },
+    /// The output's directory takes no new files.
+    #[error("{}: can't write in {}: {source}; choose a directory that you may write in", shown(.path), shown(.directory))]
+    #[allow(missing_docs)]
+    NotWritable {
+        path: PathBuf,
+        directory: PathBuf,
+        source: io::Error,
+    },
+    /// No room for the output.
+    #[error("{}: no room for its {needed} bytes: {source}; free some space, or choose another place", shown(.path))]
+    #[allow(missing_docs)]
+    DiskFull {
+        path: PathBuf,
+        needed: u64,
+        source: io::Error,
+    },
+    /// The format has no such element type.
+    #[error("{}: a .{format} file has no element type {element_type}; choose an output that ends in .bin", shown(.path))]
+    #[allow(missing_docs)]
+    TypeOutsideFormat {
+        path: PathBuf,
+        format: &'static str,
+        element_type: ElementType,
+    },
+    /// The format can't say this layout.
+    #[error("{}: a .{format} file holds {limit}, which {shape} is not; choose an output that ends in .bin", shown(.path))]
+    #[allow(missing_docs)]
+    ShapeOutsideFormat {
+        path: PathBuf,
+        format: &'static str,
+        limit: &'static str,
+        shape: Box<ArrayShape>,
+    },
+    /// The layout asked for does not fit the input's array.
+    #[error("{}: {shape} can't have the layout {layout}: {source}", shown(.path))]
+    #[allow(missing_docs)]
+    Layout {
+        path: PathBuf,
+        shape: Box<ArrayShape>,
+        layout: String,
+        source: ShapeError,
+    },
+    /// No plan leads from the one layout to the other.
+    #[error("{}: {source}", shown(.path))]
+    #[allow(missing_docs)]
+    Plan { path: PathBuf, source: PlanError },
+    /// The plan can't be run on this machine.
+    #[error("{}: {source}", shown(.path))]
+    #[allow(missing_docs)]
+    Run { path: PathBuf, source: RunError },
+}
+
+/// A path on one line, whatever it holds.
+fn shown(path: &Path) -> String {
+    one_line(&path.to_string_lossy()).into_owned()
+}
+
+/// A text whose control characters are escaped: file names and headers may hold any.
+pub(super) fn one_line(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return text.into();
+    }
+    let mut line = String::with_capacity(text.len() + 8);
+    for character in text.chars() {
+        match character.is_control() {
+            true => line.extend(character.escape_default()),
+            false => line.push(character),
+        }
+    }
+    line.into()
+}
+
+fn remedy(found: u64, expected: u64) -> &'static str {
+    if found < expected {
+        "it is truncated, or its shape is another; copy it again, or correct the shape"
+    } else {
+        "it has bytes behind the array, or its shape is another; cut them off, or correct the shape"
+    }
+}
+
+/// What to do about an error of the system.
+fn way_out(error: &io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::PermissionDenied => "change its permissions, or those of its directory",
+        ErrorKind::InvalidData => "write it again as plain text",
+        ErrorKind::OutOfMemory => "free some memory",
+        _ => "check the path and the disk",
+    }
+}
+
+/// Attaches a path and what was tried to an error of the system.
+pub(super) fn io_error<'a>(
+    path: &'a Path,
+    action: &'static str,
+) -> impl FnOnce(io::Error) -> FileError + 'a {
+    move |source| FileError::Io {
+        path: path.to_owned(),
+        action,
+        source,
+    }
+}

@@ -1,0 +1,310 @@
+//! New files: written beside their place under another name, and renamed once they are whole.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use minormajor_kernels::MappedFileMut;
+use tempfile::NamedTempFile;
+
+use super::Frame;
+use super::error::{FileError, io_error};
+
+/// A file that is being written. Dropped before [`commit`](Output::commit), it leaves nothing.
+pub(super) struct Output {
+    path: PathBuf,
+    file: NamedTempFile,
+    /// Of header and array.
+    length: u64,
+    beside: Option<(PathBuf, NamedTempFile)>,
+}
+
+impl Output {
+    /// Checks whether a file can be made at `path`, as far as that can be known before: it is no
+    /// directory, not the input, and its own directory is there.
+    pub(super) fn check(path: &Path, input: &Path) -> Result<(), FileError> {
+        let not_a_file = |found| FileError::NotAFile {
+            path: path.to_owned(),
+            found,
+        };
+        match std::fs::metadata(path) {
+            Ok(meta) if meta.is_dir() => return Err(not_a_file("a directory")),
+            Ok(meta) if !meta.is_file() => return Err(not_a_file("a pipe or a device")),
+            _ => {}
+        }
+        let directory = directory_of(path);
+        if !directory.is_dir() {
+            return Err(FileError::NoDirectory {
+                path: path.to_owned(),
+                directory: directory.to_owned(),
+            });
+        }
+        // An error means that there is no such output yet.
+        if same_file::is_same_file(path, input).unwrap_or(false) {
+            return Err(FileError::OutputIsInput {
+                path: path.to_owned(),
+                input: input.to_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Makes the files and reserves the blocks for an array of so many bytes.
+    ///
+    /// Blocks are reserved before they are mapped, so that a full disk is an error here and no
+    /// signal when the mapping is written. (File systems that copy on write or compress may run
+    /// full later all the same.)
+    pub(super) fn create(
+        path: &Path,
+        frame: &Frame,
+        array_bytes: u64,
+    ) -> Result<Output, FileError> {
+        let length = array_bytes.saturating_add(frame.header.len() as u64);
+        let file = temporary(path)?;
+        reserve(file.as_file(), length).map_err(no_room(path, length))?;
+        let beside = match &frame.beside {
+            None => None,
+            Some((beside, bytes)) => {
+                if beside.is_dir() {
+                    let found = "a directory";
+                    return Err(FileError::NotAFile {
+                        path: beside.clone(),
+                        found,
+                    });
+                }
+                let mut file = temporary(beside)?;
+                let write = file
+                    .write_all(bytes)
+                    .and_then(|()| file.as_file().sync_all());
+                write.map_err(no_room(beside, bytes.len() as u64))?;
+                Some((beside.clone(), file))
+            }
+        };
+        Ok(Output {
+            path: path.to_owned(),
+            file,
+            length,
+            beside,
+        })
+    }
+
+    /// The whole file, to be written.
+    pub(super) fn map(&self) -> Result<MappedFileMut, FileError> {
+        MappedFileMut::open_write(self.file.as_file(), self.length)
+            .map_err(io_error(&self.path, "map it into memory"))
+    }
+
+    /// Gives the files their names. What stood there is replaced; where it was a link, the link
+    /// is.
+    ///
+    /// Two files can't be renamed at once. So that an array never stands beside the shape of
+    /// another one, whenever this is cut short, the old shape goes first, then the new array
+    /// comes, then its shape.
+    pub(super) fn commit(self) -> Result<(), FileError> {
+        let Some((beside, shape)) = self.beside else {
+            return rename(self.file, &self.path);
+        };
+        let old = set_aside(&beside)?;
+        if let Err(error) = rename(self.file, &self.path) {
+            if let Some(old) = old {
+                // Already failing; the first error is the one to tell.
+                let _ = old.persist(&beside);
+            }
+            return Err(error);
+        }
+        rename(shape, &beside).inspect_err(|_| {
+            // Without its shape the array is no output.
+            let _ = std::fs::remove_file(&self.path);
+        })
+    }
+}
+
+fn rename(file: NamedTempFile, path: &Path) -> Result<(), FileError> {
+    file.persist(path)
+        .map_err(|error| io_error(path, "give the finished file its name")(error.error))?;
+    Ok(())
+}
+
+/// Moves a file out of the way, to be removed or put back; `None` if there is none.
+fn set_aside(path: &Path) -> Result<Option<tempfile::TempPath>, FileError> {
+    if path.symlink_metadata().is_err() {
+        return Ok(None);
+    }
+    let aside = temporary(path)?.into_temp_path();
+    std::fs::rename(path, &aside).map_err(io_error(path, "replace it"))?;
+    Ok(Some(aside))
+}
+
+/// The directory that a file is in.
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// A new file in the directory of `path`, with the permissions that any new file gets.
+fn temporary(path: &Path) -> Result<NamedTempFile, FileError> {
+    let directory = directory_of(path);
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".minormajor-").suffix(".part");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // The system takes the bits of the umask away.
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    builder
+        .tempfile_in(directory)
+        .map_err(|source| match source.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => no_room(path, 0)(source),
+            _ => FileError::NotWritable {
+                path: path.to_owned(),
+                directory: directory.to_owned(),
+                source: bare(source),
+            },
+        })
+}
+
+/// tempfile's errors repeat the path; the system's own say only what is wrong.
+fn bare(error: io::Error) -> io::Error {
+    let inner = error.get_ref().and_then(|inner| inner.source());
+    let code = inner
+        .and_then(|inner| inner.downcast_ref::<io::Error>())
+        .and_then(io::Error::raw_os_error);
+    code.map_or(error, io::Error::from_raw_os_error)
+}
+
+fn no_room(path: &Path, needed: u64) -> impl FnOnce(io::Error) -> FileError + '_ {
+    move |source| match source.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+            FileError::DiskFull {
+                path: path.to_owned(),
+                needed,
+                source: bare(source),
+            }
+        }
+        _ => io_error(path, "reserve its blocks")(source),
+    }
+}
+
+/// Gives a new file this length, and blocks for all of it.
+fn reserve(file: &File, length: u64) -> io::Result<()> {
+    if length == 0 {
+        return Ok(());
+    }
+    #[cfg(any(target_os = "linux", target_os = "android", target_os = "macos"))]
+    {
+        use rustix::fs::{FallocateFlags, fallocate};
+        use rustix::io::{Errno, retry_on_intr};
+        match retry_on_intr(|| fallocate(file, FallocateFlags::empty(), 0, length)) {
+            Ok(()) => return Ok(()),
+            // The file system has no such call.
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
+            // A length beyond what the system's call takes.
+            Err(Errno::INVAL) => return Err(ErrorKind::FileTooLarge.into()),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    write_zeros(file, length)
+}
+
+/// Blocks for a file on systems that can't reserve them.
+fn write_zeros(mut file: &File, length: u64) -> io::Result<()> {
+    let zeros = vec![0; (1 << 20).min(length as usize)];
+    let mut left = length;
+    while left > 0 {
+        let part = left.min(zeros.len() as u64);
+        file.write_all(&zeros[..part as usize])?;
+        left -= part;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn raw(path: &Path, array: &[u8], shape: &str) -> Output {
+        let beside = path.with_extension("bin.shape");
+        let frame = Frame {
+            header: Vec::new(),
+            beside: Some((beside, shape.into())),
+        };
+        let output = Output::create(path, &frame, array.len() as u64).unwrap();
+        output.map().unwrap().copy_from_slice(array);
+        output
+    }
+
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = fs::read_dir(directory).unwrap();
+        let mut names: Vec<_> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn files_appear_when_committed_and_replace_old_ones() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.bin");
+        for (array, shape) in [(&b"abc"[..], "u8[3]"), (b"", "u8[0]"), (b"abcdef", "u8[6]")] {
+            let output = raw(&path, array, shape);
+            assert_ne!(fs::read(&path).ok(), Some(array.to_vec()));
+            output.commit().unwrap();
+            assert_eq!(fs::read(&path).unwrap(), array);
+            assert_eq!(
+                fs::read(path.with_extension("bin.shape")).unwrap(),
+                shape.as_bytes()
+            );
+            assert_eq!(names(directory.path()), ["a.bin", "a.bin.shape"]);
+        }
+    }
+
+    #[test]
+    fn what_is_dropped_leaves_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        drop(raw(&directory.path().join("a.bin"), b"abc", "u8[3]"));
+        assert_eq!(names(directory.path()), [""; 0]);
+    }
+
+    #[test]
+    fn an_array_never_stands_beside_the_shape_of_another() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.bin");
+        let shape = directory.path().join("a.bin.shape");
+        // The array can't take its place: the old shape comes back.
+        let output = raw(&path, b"abc", "u8[3]");
+        fs::create_dir(&path).unwrap();
+        fs::write(&shape, "old").unwrap();
+        assert!(matches!(output.commit(), Err(FileError::Io { .. })));
+        assert_eq!(fs::read(&shape).unwrap(), b"old");
+        assert_eq!(names(directory.path()), ["a.bin", "a.bin.shape"]);
+        fs::remove_dir(&path).unwrap();
+        // The shape can't take its place: nothing of the array changes.
+        let output = raw(&path, b"abc", "u8[3]");
+        fs::write(&path, "old").unwrap();
+        fs::remove_file(&shape).unwrap();
+        fs::create_dir(&shape).unwrap();
+        assert!(matches!(output.commit(), Err(FileError::Io { .. })));
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(names(directory.path()), ["a.bin", "a.bin.shape"]);
+    }
+
+    #[test]
+    fn blocks_are_reserved_either_way() {
+        for reserve in [reserve, write_zeros] {
+            for length in [0, 1, 5000, (3 << 20) + 7] {
+                let file = tempfile::tempfile().unwrap();
+                reserve(&file, length).unwrap();
+                let meta = file.metadata().unwrap();
+                assert_eq!(meta.len(), length);
+                #[cfg(unix)]
+                assert!(std::os::unix::fs::MetadataExt::blocks(&meta) * 512 >= length);
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Raw bytes: one array in any layout, its shape in a text file beside it.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use minormajor_core::{ArrayShape, Shape};
+
+use super::error::{FileError, io_error};
+use super::{Array, Format, Frame, Input};
+
+/// The longest shape text that is read, in bytes.
+const MAX_TEXT: u64 = 1 << 20;
+
+pub(super) struct Raw;
+
+impl Format for Raw {
+    fn extension(&self) -> &'static str {
+        "bin"
+    }
+
+    fn read(&self, input: &Input<'_>) -> Result<Vec<Array>, FileError> {
+        let beside = beside(input.path);
+        let shape = match (read_shape(&beside)?, input.given) {
+            (Some(found), _) => {
+                input.check_given(&found)?;
+                found
+            }
+            (None, Some(given)) => given.clone(),
+            (None, None) => {
+                return Err(FileError::NoShape {
+                    path: input.path.to_owned(),
+                    beside,
+                });
+            }
+        };
+        input.check_length(&shape, 0)?;
+        Ok(vec![Array {
+            name: input.stem(),
+            shape,
+            offset: 0,
+        }])
+    }
+
+    fn frame(&self, path: &Path, shape: &ArrayShape) -> Result<Frame, FileError> {
+        let text = format!("{shape}\n").into_bytes();
+        Ok(Frame {
+            header: Vec::new(),
+            beside: Some((beside(path), text)),
+        })
+    }
+}
+
+/// Where the shape of a raw file stands: `NAME.bin.shape`.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(".shape");
+    name.into()
+}
+
+/// The array's shape that a text file holds; `None` without the file.
+fn read_shape(path: &Path) -> Result<Option<ArrayShape>, FileError> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(io_error(path, "open it")(error)),
+    };
+    let mut text = String::new();
+    file.take(MAX_TEXT)
+        .read_to_string(&mut text)
+        .map_err(io_error(path, "read the shape in it"))?;
+    let shape: Shape = text
+        .trim_end()
+        .parse()
+        .map_err(|source| FileError::ShapeText {
+            path: path.to_owned(),
+            source,
+        })?;
+    match shape.as_array() {
+        Ok(array) => Ok(Some(array.clone())),
+        Err(source) => Err(FileError::Shape {
+            path: path.to_owned(),
+            source,
+        }),
+    }
+}

@@ -1,0 +1,171 @@
+//! From file to file.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use minormajor_core::{ArrayShape, Layout, Plan};
+
+use super::error::{FileError, io_error};
+use super::output::Output;
+use super::{Input, allocated_bytes, format_of, map_input};
+use crate::{Progress, Relayout};
+
+/// What to do with the input's array; `default()` moves it to the default layout.
+///
+/// ```
+/// use minormajor::Layout;
+/// use minormajor::files::RelayoutOptions;
+///
+/// let mut options = RelayoutOptions::default();
+/// options.layout = Some(Layout::ascending(2));
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct RelayoutOptions {
+    /// The shape of a raw input that has none beside it. For an input that says its shape it
+    /// must be the same.
+    pub input_shape: Option<ArrayShape>,
+    /// The layout to move to; the default one, major to minor, if absent.
+    pub layout: Option<Layout>,
+    /// Threads to run on; as many as the machine runs at once if absent.
+    pub threads: Option<usize>,
+}
+
+/// What was moved.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RelayoutReport {
+    /// The file that was written.
+    pub output: PathBuf,
+    /// The shape of the array in the input.
+    pub source: ArrayShape,
+    /// The shape of the array in the output.
+    pub destination: ArrayShape,
+    /// How it was moved.
+    pub plan: Plan,
+    /// Bytes read from the input's array.
+    pub bytes_read: u64,
+    /// Bytes written to the output's array, padding included.
+    pub bytes_written: u64,
+    /// Time that the move took, from mapped file to mapped file.
+    pub moving: Duration,
+    /// Time that everything took, from opening the input to the output on disk under its name.
+    pub elapsed: Duration,
+}
+
+/// Moves the array of one file to another layout in a new file. The names' endings say the
+/// formats.
+///
+/// Both files are mapped: the array may be larger than memory. The output is written beside its
+/// place and renamed once it is whole and on disk, so on any error there is no new file, and
+/// what stood there stays. A raw output's shape file is replaced with it: first the old shape
+/// goes, then the new array comes, then its shape, so that an array never stands beside another
+/// one's shape.
+///
+/// `progress` is told the bytes of the output's array that are done, and their total.
+///
+/// # Errors
+///
+/// [`FileError`], on one line, with the cause and a remedy.
+///
+/// ```
+/// use minormajor::files::{relayout_file, npy, RelayoutOptions};
+/// use minormajor::{ElementType, Layout};
+///
+/// let directory = tempfile::tempdir()?;
+/// let (rows, columns) = (directory.path().join("rows.npy"), directory.path().join("columns.npy"));
+/// let mut bytes = npy::header(ElementType::U8, &[2, 3], false).unwrap();
+/// bytes.extend(b"abcdef");
+/// std::fs::write(&rows, bytes)?;
+///
+/// let mut options = RelayoutOptions::default();
+/// options.layout = Some(Layout::ascending(2));
+/// let report = relayout_file(&rows, &columns, &options, &|_, _| {})?;
+/// assert_eq!(report.destination.to_string(), "u8[2,3]{0,1}");
+/// assert!(std::fs::read(&columns)?.ends_with(b"adbecf"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn relayout_file(
+    input: impl AsRef<Path>,
+    output: impl AsRef<Path>,
+    options: &RelayoutOptions,
+    progress: Progress<'_>,
+) -> Result<RelayoutReport, FileError> {
+    move_file(input.as_ref(), output.as_ref(), options, progress)
+}
+
+fn move_file(
+    input: &Path,
+    output: &Path,
+    options: &RelayoutOptions,
+    progress: Progress<'_>,
+) -> Result<RelayoutReport, FileError> {
+    let started = Instant::now();
+    let bytes = map_input(input)?;
+    let input_format = format_of(input)?;
+    let output_format = format_of(output)?;
+    Output::check(output, input)?;
+
+    let mut arrays = input_format.read(&Input {
+        path: input,
+        bytes: &bytes,
+        given: options.input_shape.as_ref(),
+    })?;
+    // Both formats hold one array.
+    let array = arrays.swap_remove(0);
+    let source = array.shape;
+    let layout = options
+        .layout
+        .clone()
+        .unwrap_or_else(|| Layout::descending(source.rank()));
+    let text = layout.to_string();
+    let destination = source
+        .with_layout(layout)
+        .map_err(|error| FileError::Layout {
+            path: input.to_owned(),
+            shape: Box::new(source.clone()),
+            layout: text,
+            source: error,
+        })?;
+    let failed = |error| FileError::Plan {
+        path: input.to_owned(),
+        source: error,
+    };
+    let plan = Plan::new(&source, &destination).map_err(failed)?;
+    let too_large = |error| FileError::Run {
+        path: output.to_owned(),
+        source: error,
+    };
+    let relayout = Relayout::new(&plan)
+        .map_err(too_large)?
+        .threads(options.threads.unwrap_or(0));
+
+    let frame = output_format.frame(output, &destination)?;
+    let file = Output::create(output, &frame, allocated_bytes(output, &destination)?)?;
+    let mut map = file.map()?;
+    let (header, data) = map.split_at_mut(frame.header.len());
+    header.copy_from_slice(&frame.header);
+    let moving = Instant::now();
+    relayout
+        .run_with_progress(&bytes[array.offset..], data, progress)
+        .map_err(|error| FileError::Run {
+            path: input.to_owned(),
+            source: error,
+        })?;
+    let moving = moving.elapsed();
+    map.flush()
+        .map_err(io_error(output, "write it to the disk"))?;
+    // Some systems rename no file that is mapped.
+    drop(map);
+    file.commit()?;
+    Ok(RelayoutReport {
+        output: output.to_owned(),
+        bytes_read: plan.bytes_read() as u64,
+        bytes_written: plan.bytes_written() as u64,
+        source,
+        destination,
+        plan,
+        moving,
+        elapsed: started.elapsed(),
+    })
+}
