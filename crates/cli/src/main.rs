@@ -1,2 +1,41 @@
-//! Being written.
-fn main() {}
+//! The command line of minormajor: where every element of an array lies, and any layout to any
+//! other.
+
+mod arguments;
+mod batch;
+mod describe;
+mod draw;
+mod error;
+mod help;
+mod index;
+mod inspect;
+mod output;
+mod picture;
+mod plan;
+mod relayout;
+mod request;
+mod sizes;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Arguments, Command};
+use output::Output;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let mut output = Output::stdout();
+    let done = match &arguments.command {
+        Command::Describe(describe) => describe::run(describe, &mut output),
+        Command::Index(index) => index::run(index, &mut output),
+        Command::Draw(draw) => draw::run(draw, &mut output),
+        Command::Plan(plan) => plan::run(plan, &mut output),
+        Command::Relayout(relayout) => relayout::run(relayout, &mut output),
+        Command::Inspect(inspect) => inspect::run(inspect, &mut output),
+    };
+    match done.and_then(|outcome| output.finish().map(|()| outcome).map_err(Into::into)) {
+        Ok(outcome) => outcome.into(),
+        Err(stop) => stop.report(),
+    }
+}

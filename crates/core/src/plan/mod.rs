@@ -171,9 +171,7 @@ impl Plan {
             }
             boxes = match &pieces[..] {
                 [piece] => {
-                    for made in &mut boxes {
-                        *made = made.with(piece);
-                    }
+                    boxes.iter_mut().for_each(|made| made.add(piece));
                     boxes
                 }
                 _ => boxes
@@ -190,7 +188,7 @@ impl Plan {
         self.boxes = boxes
             .into_iter()
             .map(|piece| {
-                let mut loops: SmallVec<[Loop; 6]> = piece.loops.into_iter().collect();
+                let mut loops = piece.loops;
                 loops.push(value);
                 canonical(&mut loops);
                 MoveBox {
@@ -209,8 +207,10 @@ impl Plan {
         pattern: [u8; 16],
         value: PaddingValue,
     ) -> Result<(), TooManyPieces> {
+        if to.elements == to.allocated {
+            return Ok(());
+        }
         let regions = match to.map() {
-            _ if to.elements == to.allocated => return Ok(()),
             Some(map) if to.elements > 0 => {
                 fills::padding(map.expansion(), &side::digit_indices(&map))?
             }

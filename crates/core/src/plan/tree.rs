@@ -25,7 +25,7 @@ pub(super) enum Tree {
 pub(super) struct Piece {
     pub source: i64,
     pub destination: i64,
-    pub loops: SmallVec<[Loop; 4]>,
+    pub loops: SmallVec<[Loop; 6]>,
 }
 
 /// A tree would fall into more pieces than a plan may have.
@@ -172,10 +172,10 @@ pub(super) fn common_pieces(
     source: &Tree,
     destination: &Tree,
     length: i64,
-) -> Result<Vec<Piece>, TooManyPieces> {
+) -> Result<SmallVec<[Piece; 1]>, TooManyPieces> {
     if let (Tree::Line(from), Tree::Line(to)) = (source, destination) {
         // The common case, without the detour.
-        return Ok(vec![Piece {
+        return Ok(smallvec![Piece {
             source: 0,
             destination: 0,
             loops: smallvec![Loop {
@@ -192,7 +192,7 @@ pub(super) fn common_pieces(
     };
     let mut pieces = Vec::new();
     refine(side(source), side(destination), length, &mut pieces)?;
-    Ok(pieces)
+    Ok(pieces.into())
 }
 
 fn refine(
@@ -310,13 +310,16 @@ fn refine_periods(
 impl Piece {
     /// Both pieces at once: one loop nest inside the other.
     pub fn with(&self, other: &Piece) -> Piece {
-        let mut loops = self.loops.clone();
-        loops.extend_from_slice(&other.loops);
-        Piece {
-            source: self.source + other.source,
-            destination: self.destination + other.destination,
-            loops,
-        }
+        let mut both = self.clone();
+        both.add(other);
+        both
+    }
+
+    /// Puts the other loop nest inside this one.
+    pub fn add(&mut self, other: &Piece) {
+        self.source += other.source;
+        self.destination += other.destination;
+        self.loops.extend_from_slice(&other.loops);
     }
 }
 

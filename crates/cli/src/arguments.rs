@@ -1,0 +1,151 @@
+//! The command line's arguments.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::help;
+
+/// Array shapes and memory layouts: where every element lies, and any layout to any other.
+#[derive(Debug, Parser)]
+#[command(name = "minormajor", version, max_term_width = 100, after_help = help::SHAPES)]
+#[command(arg_required_else_help = true, disable_help_subcommand = true)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// One command a job.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Everything about a shape: dimensions, order, tiles, padding, sizes, strides
+    Describe(Describe),
+    /// From an element's index to its position in memory, and back
+    Index(Index),
+    /// The picture of an array and of its memory
+    Draw(Draw),
+    /// How a relayout would run: class, boxes and loops, bytes, and why
+    Plan(Plan),
+    /// Move a file's array to another layout
+    Relayout(Relayout),
+    /// What arrays a file holds, with their shapes and layouts
+    Inspect(Inspect),
+}
+
+/// Arguments of `describe`.
+#[derive(Args, Debug)]
+#[command(after_help = help::DESCRIBE)]
+pub struct Describe {
+    /// Shapes such as f32[2,3]{0,1}; `-` reads one a line and writes one JSON object a line
+    #[arg(value_name = "SHAPE", required = true)]
+    pub shapes: Vec<String>,
+    /// Write one JSON object a line, an error being one too
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `index`.
+#[derive(Args, Debug)]
+#[command(after_help = help::INDEX)]
+pub struct Index {
+    /// A shape; `-` reads one request a line: shape, tab, then `1,2`, nothing for a scalar, or
+    /// `@5` for a position
+    pub shape: String,
+    /// The index of an element, one number a dimension: 1,2
+    #[arg(allow_hyphen_values = true, conflicts_with = "position")]
+    pub index: Option<String>,
+    /// A position in memory, counted in elements
+    #[arg(long, allow_hyphen_values = true)]
+    pub position: Option<String>,
+    /// Write a JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `draw`.
+#[derive(Args, Debug)]
+#[command(after_help = help::DRAW)]
+pub struct Draw {
+    /// The shape of an array
+    pub shape: String,
+    /// Write an SVG picture to this file instead
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Columns to draw in [default: the terminal's, else 80]
+    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(1..))]
+    pub width: Option<u16>,
+    /// Whether to colour rows and tiles; auto means on a terminal, unless NO_COLOR is set
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = ColorChoice::Auto)]
+    pub color: ColorChoice,
+}
+
+/// Arguments of `plan`.
+#[derive(Args, Debug)]
+#[command(after_help = help::PLAN)]
+pub struct Plan {
+    /// The shape to move from
+    #[arg(value_name = "SRC")]
+    pub source: String,
+    /// The shape to move to, or its layout alone: {0,1}
+    #[arg(value_name = "DST")]
+    pub destination: String,
+    /// Write a JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `relayout`.
+#[derive(Args, Debug)]
+#[command(after_help = help::RELAYOUT)]
+pub struct Relayout {
+    /// The file to read: NAME.npy, or raw NAME.bin with its shape's text in NAME.bin.shape
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// The file to write: .npy for C or Fortran order, .bin for any layout
+    #[arg(value_name = "OUT")]
+    pub output: PathBuf,
+    /// The layout to move to: {0,1} or {1,0:T(8,128)} [default: major to minor]
+    #[arg(long, value_name = "LAYOUT")]
+    pub to: Option<String>,
+    /// The shape of a raw input that has no .shape file beside it
+    #[arg(long)]
+    pub shape: Option<String>,
+    /// Threads to run on [default: as many as the machine has]
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub threads: Option<usize>,
+    /// Say nothing but errors
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// A number of threads: at least one.
+fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("expected a number of threads, 1 or more".to_owned()),
+        Ok(threads) => Ok(threads),
+    }
+}
+
+/// Arguments of `inspect`.
+#[derive(Args, Debug)]
+#[command(after_help = help::INSPECT)]
+pub struct Inspect {
+    /// Files of arrays: .npy, or raw .bin with its shape's text in NAME.bin.shape
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Write one JSON object a file
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// When to write in colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ColorChoice {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}

@@ -1,0 +1,155 @@
+//! What `--help` teaches. Every example's output is what the program answers: a test runs them.
+
+/// About shapes, for all commands.
+pub const SHAPES: &str = "\
+A shape's text is XLA's: an element type, the sizes of the dimensions, and the layout in braces.
+
+  f32[2,3]                         2 rows of 3 floats; without a layout, the default one
+  f32[2,3]{1,0}                    the same: dimension 1 is the most minor, rows are adjacent
+  f32[2,3]{0,1}                    dimension 0 is the most minor: columns are adjacent
+  f32[2,3]{0,1:PAD(3,5)}           padded to 3 rows of 5 with zeros; PAD(3,5;lowest) with others
+  bf16[16,256]{1,0:T(8,128)(2,1)}  in tiles of 8 x 128, each cut into tiles of 2 x 1
+  f32[<=8,3]  f32[?,3]             a size known at run time: at most 8; not bounded
+  (f32[2], token[])                a tuple
+
+A layout lists the dimensions from the most minor (whose elements are adjacent in memory) to the
+most major, then properties in this order: T tiles, L tail alignment in elements, E bits an
+element, S memory space, SC splits, M metadata bytes, PAD padded sizes and value.
+
+Quote shapes for the shell:
+
+  $ minormajor index 'f32[2,3]{0,1}' 1,0
+  element [1, 0] is at position 1, byte 4
+
+Every command has examples: minormajor draw --help";
+
+/// Of `describe`.
+pub const DESCRIBE: &str = "\
+Examples:
+
+  $ minormajor describe 'f32[2,3]{0,1:PAD(3,5)}'
+  f32[2,3]{0,1:PAD(3,5)}
+    type              f32, float of 32 bits (8 exponent, 23 fraction)
+    dimensions        2 x 3
+    names             y = 2, x = 3
+    rank              2, true rank 2
+    minor to major    [0, 1]: dim 0 is minor (column-major)
+    tiles             none
+    padding           to [3, 5] with zero
+    elements          6, allocated 15
+    dense bytes       24 (24B)
+    allocated bytes   60 (60B)
+    expansion         36B (2.5x expansion)
+    byte strides      [4, 12]
+    proto             100b1a0202032a0d0a02000112020305180180010132020000
+
+  $ printf 'token[]\\nf33[2]\\n' | minormajor describe -
+  {\"shape\":\"token[]\",\"element_type\":\"token\",\"proto_hex\":\"1011\"}
+  {\"input\":\"f33[2]\",\"error\":\"expected an element type such as f32, bf16, s32, u8 or
+  pred, found `f33`\",\"column\":1}
+
+Dense bytes are what the elements alone need; sizes and expansion in parentheses are written as
+the TPU tools do. The exit code is 1 if any shape was wrong.";
+
+/// Of `index`.
+pub const INDEX: &str = "\
+Examples:
+
+  $ minormajor index 'f32[2,3]{0,1:PAD(3,5)}' 1,2
+  element [1, 2] is at position 7, byte 28
+
+  $ minormajor index 'f32[2,3]{0,1:PAD(3,5)}' --position 2
+  position 2, byte 8 is padding: it pads the row of element [1, 0]
+
+  $ minormajor index 's4[5]{0:E(4)}' 3 --json
+  {\"index\":[3],\"position\":3,\"byte_offset\":1,\"bit_offset\":4}
+
+  $ printf 'f32[2,3]\\t1,2\\nf32[]\\t\\nf32[2,3]\\t@4\\n' | minormajor index -
+  {\"index\":[1,2],\"position\":5,\"byte_offset\":20}
+  {\"index\":[],\"position\":0,\"byte_offset\":0}
+  {\"index\":[1,1],\"position\":4,\"byte_offset\":16}
+
+A position counts elements from the beginning of the buffer. Padding belongs to the nearest
+element: the one found by taking every part of the index that is too large down to its greatest.";
+
+/// Of `draw`.
+pub const DRAW: &str = "\
+Example:
+
+  $ minormajor draw 'f32[2,3]{0,1:PAD(3,5)}'
+  f32[2,3]{0,1:PAD(3,5)}
+  dim 0 is minor, padded to [3, 5] with zero, 6 elements in 15 positions, 60 bytes
+
+    the array, y down, x across    positions in memory, y down, x across
+       0 1 2 3 4                      0 1 2 3 4
+    0  a b c 0 0                   0  0 3 6 \u{b7} \u{b7}
+    1  d e f 0 0                   1  1 4 7 \u{b7} \u{b7}
+    2  0 0 0 0 0                   2  \u{b7} \u{b7} \u{b7} \u{b7} \u{b7}
+
+    memory (brackets run along y; 0 is padding)
+    a d 0 b e 0 c f 0 0 0 0 0 0 0
+    \u{2514}\u{2500}\u{2500}\u{2500}\u{2518} \u{2514}\u{2500}\u{2500}\u{2500}\u{2518} \u{2514}\u{2500}\u{2500}\u{2500}\u{2518} \u{2514}\u{2500}\u{2500}\u{2500}\u{2518} \u{2514}\u{2500}\u{2500}\u{2500}\u{2518}
+    0     3     6     9     12
+
+With more than 26 elements the array shows positions, and memory shows indices. Of a large array,
+the ends and what changes are shown: where tiles and padding begin.";
+
+/// Of `plan`.
+pub const PLAN: &str = "\
+Example:
+
+  $ minormajor plan 'f32[2,3]' '{0,1:PAD(3,5)}'
+  f32[2,3]{1,0}
+  to f32[2,3]{0,1:PAD(3,5)}
+
+    class    permute
+    why      dimension 1 is the minor one in the source, dimension 0 in the destination: a
+             transpose; 9 elements of padding are filled with zero
+    reads    24 bytes (24B)
+    writes   60 bytes (60B)
+    extra    0 bytes (0B)
+
+    1 box to move: (extent, source stride, destination stride) in units of 4 bytes, outermost first
+      from 0 to 0: (2, 3, 1) (3, 1, 3)
+
+    2 boxes to fill: (extent, destination stride)
+      zero at 2: (3, 3)
+      zero at 9: (6, 1)
+
+A box is a nest of loops: each runs `extent` times and steps by its strides. Extra is the memory
+that running it needs beside the two buffers.";
+
+/// Of `relayout`.
+pub const RELAYOUT: &str = "\
+Examples:
+
+  $ minormajor relayout picture.npy columns.npy --to '{0,1,2}'
+  columns.npy: permute to u8[512,512,3]{0,1,2}, 786432 bytes read, 786432 written
+  in 0.001 s (1.57 GB/s), 0.003 s in all
+
+  $ minormajor relayout picture.npy tiles.bin --to '{1,0,2:T(8,128)}'
+  tiles.bin: retile to u8[512,512,3]{1,0,2:T(8,128)}, 786432 bytes read, 786432 written
+  in 0.001 s (1.57 GB/s), 0.003 s in all
+
+  $ cat tiles.bin.shape
+  u8[512,512,3]{1,0,2:T(8,128)}
+
+  $ minormajor relayout tiles.bin rows.npy
+  rows.npy: retile to u8[512,512,3]{2,1,0}, 786432 bytes read, 786432 written
+  in 0.001 s (1.57 GB/s), 0.003 s in all
+
+The output is written beside its place and renamed when it is whole. GB/s counts bytes read and
+written over the time that the move took; the whole includes writing to the disk.";
+
+/// Of `inspect`.
+pub const INSPECT: &str = "\
+Examples:
+
+  $ minormajor inspect picture.npy
+  picture.npy: npy, array picture: u8[512,512,3]{2,1,0}, 786432 bytes from byte 128
+
+  $ minormajor inspect picture.npy --json
+  {\"file\":\"picture.npy\",\"format\":\"npy\",
+  \"arrays\":[{\"name\":\"picture\",\"shape\":\"u8[512,512,3]{2,1,0}\"}]}
+
+A raw file's shape is the text in NAME.bin.shape; the file's length must be that of its shape.";

@@ -1,0 +1,173 @@
+//! `plan`: how a relayout would run, and why.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use minormajor::plan::{FillBox, FillLoop, Loop, MoveBox};
+use minormajor::{AddressMap, ArrayShape, Plan};
+use serde::Serialize;
+
+use crate::arguments;
+use crate::describe::counted;
+use crate::error::{Outcome, RequestError, Stop};
+use crate::output::Output;
+use crate::request;
+use crate::sizes;
+
+/// Boxes and fills that people are shown; JSON has them all.
+const SHOWN: usize = 32;
+
+/// Plans the relayout of the arguments.
+pub fn run(arguments: &arguments::Plan, output: &mut Output) -> Result<Outcome, Stop> {
+    let (source, destination, plan) = match plan(arguments) {
+        Ok(planned) => planned,
+        Err(error) => {
+            if arguments.json {
+                error.write(output)?;
+            }
+            return Err(error.into());
+        }
+    };
+    if arguments.json {
+        serde_json::to_writer(&mut *output, &PlanObject::new(&plan)).map_err(io::Error::from)?;
+        output.write_all(b"\n")?;
+    } else {
+        write_text(&source, &destination, &plan, output)?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn plan(arguments: &arguments::Plan) -> Result<(ArrayShape, ArrayShape, Plan), RequestError> {
+    let (from, to) = (&arguments.source, &arguments.destination);
+    let source = request::array(from, from.len())?;
+    let destination = if to.trim_start().starts_with('{') {
+        request::array_in_layout(&source, to)?
+    } else {
+        request::array(to, to.len())?
+    };
+    for (array, text) in [(&source, from), (&destination, to)] {
+        AddressMap::new(array).map_err(|error| request::without_size(text, &error))?;
+    }
+    let plan = Plan::new(&source, &destination).map_err(|error| RequestError::new(to, 1, error))?;
+    Ok((source, destination, plan))
+}
+
+#[derive(Serialize)]
+struct PlanObject<'a> {
+    class: &'static str,
+    reason: String,
+    unit_bytes: usize,
+    bytes_read: i64,
+    bytes_written: i64,
+    extra_bytes: i64,
+    boxes: Vec<BoxObject>,
+    fills: Vec<FillObject<'a>>,
+}
+
+#[derive(Serialize)]
+struct BoxObject {
+    source: i64,
+    destination: i64,
+    loops: Vec<LoopObject>,
+}
+
+#[derive(Serialize)]
+struct LoopObject {
+    extent: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source_stride: Option<i64>,
+    destination_stride: i64,
+}
+
+#[derive(Serialize)]
+struct FillObject<'a> {
+    destination: i64,
+    loops: Vec<LoopObject>,
+    value: &'a str,
+}
+
+impl PlanObject<'_> {
+    fn new(plan: &Plan) -> PlanObject<'_> {
+        let moved = |l: &Loop| LoopObject {
+            extent: l.extent,
+            source_stride: Some(l.source),
+            destination_stride: l.destination,
+        };
+        let filled = |l: &FillLoop| LoopObject {
+            extent: l.extent,
+            source_stride: None,
+            destination_stride: l.destination,
+        };
+        let move_object = |part: &MoveBox| BoxObject {
+            source: part.source,
+            destination: part.destination,
+            loops: part.loops.iter().map(moved).collect(),
+        };
+        let fill_object = |fill: &FillBox| FillObject {
+            destination: fill.destination,
+            loops: fill.loops.iter().map(filled).collect(),
+            value: fill.value.name(),
+        };
+        PlanObject {
+            class: plan.class().name(),
+            reason: plan.reason(),
+            unit_bytes: plan.unit_bytes(),
+            bytes_read: plan.bytes_read(),
+            bytes_written: plan.bytes_written(),
+            extra_bytes: plan.extra_bytes(),
+            boxes: plan.boxes().iter().map(move_object).collect(),
+            fills: plan.fills().iter().map(fill_object).collect(),
+        }
+    }
+}
+
+fn write_text(
+    source: &ArrayShape,
+    destination: &ArrayShape,
+    plan: &Plan,
+    output: &mut impl Write,
+) -> io::Result<()> {
+    writeln!(output, "{source}\nto {destination}\n")?;
+    writeln!(output, "  class    {}", plan.class())?;
+    writeln!(output, "  why      {}", plan.reason())?;
+    let bytes = |bytes: i64| format!("{bytes} bytes ({})", sizes::size(bytes.into()));
+    writeln!(output, "  reads    {}", bytes(plan.bytes_read()))?;
+    writeln!(output, "  writes   {}", bytes(plan.bytes_written()))?;
+    writeln!(output, "  extra    {}", bytes(plan.extra_bytes()))?;
+    if plan.general().is_some() {
+        writeln!(output, "\n  element by element: no boxes")?;
+    }
+    let unit = match plan.unit_bytes() {
+        1 => "bytes".to_owned(),
+        unit => format!("units of {unit} bytes"),
+    };
+    if !plan.boxes().is_empty() {
+        let count = counted(plan.boxes().len() as i128, "box");
+        let legend = "(extent, source stride, destination stride)";
+        writeln!(
+            output,
+            "\n  {count} to move: {legend} in {unit}, outermost first"
+        )?;
+        write_some(plan.boxes(), output)?;
+    }
+    if !plan.fills().is_empty() {
+        let count = counted(plan.fills().len() as i128, "box");
+        writeln!(output, "\n  {count} to fill: (extent, destination stride)")?;
+        write_some(plan.fills(), output)?;
+    }
+    Ok(())
+}
+
+fn write_some(parts: &[impl fmt::Display], output: &mut impl Write) -> io::Result<()> {
+    for part in parts.iter().take(SHOWN) {
+        writeln!(output, "    {part}")?;
+    }
+    if parts.len() > SHOWN {
+        writeln!(
+            output,
+            "    ... and {} more (--json has all)",
+            parts.len() - SHOWN
+        )?;
+    }
+    Ok(())
+}

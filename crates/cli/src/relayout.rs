@@ -1,0 +1,95 @@
+//! `relayout`: moves a file's array to another layout.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use minormajor::files::{RelayoutOptions, RelayoutReport, relayout_file};
+
+use crate::arguments::Relayout;
+use crate::error::{Outcome, Stop};
+use crate::output::Output;
+use crate::request;
+
+/// Work that is done sooner shows no progress bar.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Runs the relayout of the arguments.
+pub fn run(arguments: &Relayout, output: &mut Output) -> Result<Outcome, Stop> {
+    let mut options = RelayoutOptions::default();
+    options.threads = arguments.threads;
+    if let Some(shape) = &arguments.shape {
+        options.input_shape = Some(request::array(shape, shape.len())?);
+    }
+    if let Some(layout) = &arguments.to {
+        options.layout = Some(request::layout(layout)?);
+    }
+    let watched = Watched::new(!arguments.quiet && io::stderr().is_terminal());
+    let progress = |done, total| watched.report(done, total);
+    let report = relayout_file(&arguments.input, &arguments.output, &options, &progress);
+    watched.finish();
+    let report = report.map_err(|error| Stop::Line(error.to_string()))?;
+    if !arguments.quiet {
+        writeln!(output, "{}", summary(&report))?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// A progress bar that appears when a person has waited for a while.
+struct Watched {
+    started: Instant,
+    by_a_person: bool,
+    bar: OnceLock<ProgressBar>,
+}
+
+impl Watched {
+    fn new(by_a_person: bool) -> Watched {
+        Watched {
+            started: Instant::now(),
+            by_a_person,
+            bar: OnceLock::new(),
+        }
+    }
+
+    fn report(&self, done: u64, total: u64) {
+        if !self.by_a_person || self.started.elapsed() < PATIENCE {
+            return;
+        }
+        let bar = self.bar.get_or_init(|| {
+            let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
+            let template = "{bar:40} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
+            match ProgressStyle::with_template(template) {
+                Ok(style) => bar.with_style(style),
+                Err(_) => bar,
+            }
+        });
+        bar.set_position(done);
+    }
+
+    fn finish(&self) {
+        if let Some(bar) = self.bar.get() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// What was done, in one line.
+fn summary(report: &RelayoutReport) -> String {
+    let seconds = report.moving.as_secs_f64();
+    let bytes = report.bytes_read + report.bytes_written;
+    let rate = if seconds > 0.0 && bytes > 0 {
+        format!(" ({:.2} GB/s)", bytes as f64 / seconds / 1e9)
+    } else {
+        String::new()
+    };
+    format!(
+        "{}: {} to {}, {} bytes read, {} written in {seconds:.3} s{rate}, {:.3} s in all",
+        report.output.display(),
+        report.plan.class(),
+        report.destination,
+        report.bytes_read,
+        report.bytes_written,
+        report.elapsed.as_secs_f64(),
+    )
+}

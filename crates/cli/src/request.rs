@@ -1,0 +1,92 @@
+//! Requests in text: shapes and layouts from arguments and lines, with the column of what is
+//! wrong.
+
+use minormajor::{ArrayShape, Layout, Shape, ShapeError};
+
+use crate::error::RequestError;
+
+/// The array (or the array in the buffer) that the first `length` bytes of a request name.
+pub fn array(request: &str, length: usize) -> Result<ArrayShape, RequestError> {
+    let text = &request[..length];
+    let shape: Shape = text
+        .parse()
+        .map_err(|error| RequestError::parse(request, &error))?;
+    let array = shape
+        .as_array()
+        .map_err(|error| RequestError::new(request, leading_space(text) + 1, error))?;
+    Ok(array.clone())
+}
+
+/// The layout that a request names.
+pub fn layout(request: &str) -> Result<Layout, RequestError> {
+    request
+        .parse()
+        .map_err(|error| RequestError::parse(request, &error))
+}
+
+/// The array in the layout that a request names.
+pub fn array_in_layout(array: &ArrayShape, request: &str) -> Result<ArrayShape, RequestError> {
+    array.with_layout(layout(request)?).map_err(|error| {
+        // Behind the shape's text, the same error has a column.
+        let before = Shape::from(array.clone()).without_layout().to_string();
+        let column = match format!("{before}{request}").parse::<Shape>() {
+            Err(found) => found.column().saturating_sub(before.chars().count()),
+            Ok(_) => 1,
+        };
+        RequestError::new(request, column.max(1), error)
+    })
+}
+
+/// The error of a valid shape that has no size yet: at its first `?`, comments aside.
+pub fn without_size(request: &str, error: &ShapeError) -> RequestError {
+    let mut at = 0;
+    while let Some(c) = request[at..].chars().next() {
+        let rest = &request[at..];
+        at += match c {
+            '?' => {
+                let column = request[..at].chars().count() + 1;
+                return RequestError::new(request, column, error);
+            }
+            '/' if rest.starts_with("/*") => {
+                rest[2..].find("*/").map_or(rest.len(), |length| length + 4)
+            }
+            '/' => rest.find('\n').unwrap_or(rest.len()),
+            c => c.len_utf8(),
+        };
+    }
+    RequestError::new(request, leading_space(request) + 1, error)
+}
+
+/// The number of spaces at a text's beginning.
+pub fn leading_space(text: &str) -> usize {
+    text.chars().take_while(|c| c.is_whitespace()).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layouts_that_do_not_fit_have_a_column() {
+        let shape = array("f32[2,3]", 8).unwrap();
+        assert_eq!(
+            array_in_layout(&shape, "{0,1}").unwrap().to_string(),
+            "f32[2,3]{0,1}"
+        );
+        for (text, column) in [
+            ("", 1),
+            ("{0,1", 5),
+            ("{0}", 3),
+            ("{0,1,2}", 6),
+            ("{0,0}", 4),
+            ("{0,1:PAD(2,2)}", 12),
+            (" {0,1:PAD(2,2)}", 13),
+            ("{}", 2),
+        ] {
+            let error = array_in_layout(&shape, text).expect_err(text);
+            assert_eq!(error.column, Some(column), "{text}: {}", error.error);
+        }
+        let scalar = array("f32[]", 5).unwrap();
+        assert_eq!(array_in_layout(&scalar, "{}").unwrap(), scalar);
+    }
+}

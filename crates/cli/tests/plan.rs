@@ -1,0 +1,113 @@
+//! `plan`, for people and as JSON.
+
+mod common;
+
+use common::run;
+use serde_json::{Value, json};
+
+fn plan(source: &str, destination: &str) -> Value {
+    run(["plan", "--json", source, destination])
+        .assert_done()
+        .json()
+        .remove(0)
+}
+
+#[test]
+fn the_padded_seed_as_json() {
+    let found = plan("f32[2,3]{1,0}", "{0,1:PAD(3,5)}");
+    let fields: Vec<&String> = found.as_object().unwrap().keys().collect();
+    let mut expected = [
+        "class",
+        "reason",
+        "unit_bytes",
+        "bytes_read",
+        "bytes_written",
+        "extra_bytes",
+        "boxes",
+        "fills",
+    ];
+    expected.sort_unstable();
+    assert_eq!(fields, expected);
+    assert_eq!(found["class"], "permute");
+    assert!(found["reason"].as_str().unwrap().contains("transpose"));
+    let numbers = ["unit_bytes", "bytes_read", "bytes_written", "extra_bytes"];
+    assert_eq!(
+        numbers.map(|field| found[field].as_i64().unwrap()),
+        [4, 24, 60, 0]
+    );
+    assert_eq!(
+        found["boxes"],
+        json!([{"source": 0, "destination": 0, "loops": [
+            {"extent": 2, "source_stride": 3, "destination_stride": 1},
+            {"extent": 3, "source_stride": 1, "destination_stride": 3},
+        ]}])
+    );
+    assert_eq!(
+        found["fills"],
+        json!([
+            {"destination": 2, "loops": [{"extent": 3, "destination_stride": 3}], "value": "zero"},
+            {"destination": 9, "loops": [{"extent": 6, "destination_stride": 1}], "value": "zero"},
+        ])
+    );
+}
+
+#[test]
+fn a_destination_is_a_shape_or_a_layout() {
+    for destination in ["{0,1}", " {0,1}", "f32[2,3]{0,1}"] {
+        assert_eq!(
+            plan("f32[2,3]", destination),
+            plan("f32[2,3]{1,0}", "f32[2,3]{0,1}")
+        );
+    }
+    assert_eq!(plan("f32[1,512]", "{0,1}")["class"], "identity");
+    assert_eq!(plan("f32[]", "{}")["class"], "identity");
+    assert_eq!(plan("f32[2,3]{0,1}", "f32[2,3]")["class"], "permute");
+}
+
+#[test]
+fn people_read_loops_outermost_first() {
+    let text = run(["plan", "f32[1000,1000]", "{1,0:T(8,128)}"])
+        .assert_done()
+        .out
+        .clone();
+    for line in [
+        "  class    retile",
+        "  writes   4096000 bytes (3.91M)",
+        "  extra    0 bytes (0B)",
+        "  2 boxes to move: (extent, source stride, destination stride) in units of 4 bytes, outermost first",
+        "    from 896 to 7168: (125, 8000, 8192) (8, 1000, 128) (104, 1, 1)",
+        "  1 box to fill: (extent, destination stride)",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+    }
+}
+
+#[test]
+fn what_has_no_plan_is_an_error() {
+    for (source, destination, input, column) in [
+        ("f32[2,3", "{0,1}", "f32[2,3", 8),
+        ("f32[2,3]", "{0,1", "{0,1", 5),
+        ("f32[2,3]", "{0}", "{0}", 3),
+        ("f32[2,3]", "{0,1:PAD(3,2)}", "{0,1:PAD(3,2)}", 12),
+        ("f32[2,3]", "f32[3,2]", "f32[3,2]", 1),
+        ("f32[2,3]", "f16[2,3]", "f16[2,3]", 1),
+        ("f32[2,?]", "{0,1}", "f32[2,?]", 7),
+        ("f32[2]", "f32[?]", "f32[?]", 5),
+        ("(f32[2])", "{0}", "(f32[2])", 1),
+        ("s4[5]", "{0:E(4)}", "{0:E(4)}", 1),
+    ] {
+        let ran = run(["plan", source, destination]);
+        let said = ran.assert_failed();
+        assert!(
+            said.starts_with(&format!("minormajor: {input}: column {column}: ")),
+            "{said}"
+        );
+        let ran = run(["plan", source, destination, "--json"]);
+        ran.assert_failed();
+        let object = ran.json().remove(0);
+        assert_eq!(
+            (&object["input"], &object["column"]),
+            (&json!(input), &json!(column))
+        );
+    }
+}

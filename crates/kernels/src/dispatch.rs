@@ -1,0 +1,67 @@
+//! From the instruction set that a value proves to the kernels compiled for it.
+
+use crate::isa::{Isa, Kind};
+use crate::lines::{self, Repeat};
+use crate::plane::{self, At, Plane};
+use crate::runs::{self, Runs};
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use crate::simd::NativeSet;
+use crate::simd::Portable;
+#[cfg(target_arch = "x86_64")]
+use crate::simd::x86::{Avx2Set, Avx512Set};
+use crate::weave::{self, Weave};
+
+/// Calls a function that is generic over the set.
+macro_rules! with_set {
+    ($isa:expr, $module:ident::$kernel:ident($($argument:expr),*)) => {
+        match $isa.kind() {
+            Kind::Portable => $module::$kernel::<Portable>($($argument),*),
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+            Kind::Native => $module::$kernel::<NativeSet>($($argument),*),
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => $module::$kernel::<Avx2Set>($($argument),*),
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => $module::$kernel::<Avx512Set>($($argument),*),
+        }
+    };
+}
+
+/// Moves a plane.
+///
+/// # Safety
+///
+/// As [`plane::run`]; that the CPU has the set is proved by `isa`.
+pub(crate) unsafe fn plane(isa: Isa, plane: &Plane, width: usize, at: At) {
+    // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
+    unsafe { with_set!(isa, plane::run(plane, width, at)) }
+}
+
+/// Moves runs.
+///
+/// # Safety
+///
+/// As [`runs::run`]; that the CPU has the set is proved by `isa`.
+pub(crate) unsafe fn runs(isa: Isa, runs: &Runs, at: At) {
+    // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
+    unsafe { with_set!(isa, runs::run(runs, at)) }
+}
+
+/// Interleaves or separates rows.
+///
+/// # Safety
+///
+/// As [`weave::run`]; that the CPU has the set is proved by `isa`.
+pub(crate) unsafe fn weave(isa: Isa, weave: &Weave, at: At) {
+    // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
+    unsafe { with_set!(isa, weave::run(weave, at)) }
+}
+
+/// Repeats an element.
+///
+/// # Safety
+///
+/// As [`lines::repeat`]; that the CPU has the set is proved by `isa`.
+pub(crate) unsafe fn repeat(isa: Isa, repeat: &Repeat, at: At) {
+    // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
+    unsafe { with_set!(isa, lines::repeat(repeat, at)) }
+}

@@ -1,0 +1,57 @@
+//! The name of the kernel that a box uses, for explaining plans.
+
+use std::fmt;
+
+/// What moves a box. Its text reads "copy runs of 512 bytes" or "transpose 4-byte avx512".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kernel {
+    /// There is no element to move.
+    Nothing,
+    /// Runs of bytes that are contiguous on both sides.
+    Copy {
+        /// Bytes in one run.
+        run: usize,
+    },
+    /// One element repeated over a contiguous run of the destination.
+    Repeat {
+        /// Bytes of the element.
+        width: usize,
+        /// Bytes in one run.
+        run: usize,
+    },
+    /// Different loops are contiguous on the two sides.
+    Transpose {
+        /// Bytes of an element.
+        width: usize,
+        /// The instruction set used.
+        isa: &'static str,
+    },
+    /// A few rows become one run, or a run a few rows.
+    Weave {
+        /// Bytes of an element.
+        width: usize,
+        /// The instruction set used.
+        isa: &'static str,
+    },
+    /// Element by element.
+    Strided {
+        /// Bytes of an element.
+        width: usize,
+    },
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Kernel::Nothing => f.write_str("nothing"),
+            Kernel::Copy { run } => write!(f, "copy runs of {run} bytes"),
+            Kernel::Repeat { width, run } => {
+                write!(f, "repeat {width} bytes in runs of {run} bytes")
+            }
+            Kernel::Transpose { width, isa } => write!(f, "transpose {width}-byte {isa}"),
+            Kernel::Weave { width, isa } => write!(f, "weave {width}-byte {isa}"),
+            Kernel::Strided { width } => write!(f, "strided {width}-byte"),
+        }
+    }
+}

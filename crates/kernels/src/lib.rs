@@ -1,0 +1,51 @@
+//! Moves of boxes of memory: pointers, byte strides, extents and an element width, and no shape or layout.
+//!
+//! A [`Move`] is a loop nest with a stride on each side, prepared once and run often. A [`Fill`] is the same with a
+//! pattern in place of a source. Both can be run on a *window*, a part of the destination, which is how threads share
+//! one destination (`split_at_mut`, one window each) and how files larger than memory are streamed.
+//!
+//! All sizes, offsets and strides in this crate are in bytes; extents count iterations.
+//!
+//! ```
+//! use minormajor_kernels::{Loop, Move};
+//! // A 2 by 3 matrix of bytes, row by row, to column by column.
+//! let transpose = Move::new(1, 0, 0, &[
+//!     Loop { extent: 2, source: 3, destination: 1 },
+//!     Loop { extent: 3, source: 1, destination: 2 },
+//! ])?;
+//! let mut columns = [0; 6];
+//! transpose.run(b"abcdef", &mut columns)?;
+//! assert_eq!(&columns, b"adbecf");
+//! # Ok::<(), minormajor_kernels::NestError>(())
+//! ```
+//!
+//! This is the only crate of the project with unsafe code. Every function that it exports is safe: a nest's reach is
+//! computed with checked arithmetic when it is built, and compared with the buffers each time it is run.
+
+mod axis;
+mod clip;
+mod dispatch;
+mod error;
+mod fill;
+mod isa;
+mod kernel;
+mod lines;
+mod mapped;
+mod movement;
+mod nest;
+mod plane;
+mod prepared;
+mod runs;
+mod simd;
+mod staged;
+mod tuning;
+mod weave;
+
+pub use error::{Buffer, NestError};
+pub use fill::{Fill, FillLoop};
+pub use isa::Isa;
+pub use kernel::Kernel;
+pub use mapped::{Advice, MappedFile, MappedFileMut, Memory, advise_huge_pages};
+pub use movement::Move;
+pub use nest::Loop;
+pub use tuning::{Stores, Tuning, last_level_cache};

@@ -1,0 +1,217 @@
+//! A box of elements to move.
+
+use crate::clip::{Part, clip};
+use crate::error::{Buffer, NestError};
+use crate::isa::Isa;
+use crate::kernel::Kernel;
+use crate::nest::{Loop, Nest};
+use crate::prepared::Prepared;
+use crate::tuning::Tuning;
+
+/// A box of elements to move from one buffer to another: checked and prepared once, run often.
+///
+/// It holds no pointer and no state that a run changes, so one `Move` may be run by many threads at once, on the same
+/// or on different buffers.
+///
+/// The positions written must be distinct for the result to be determined: where two elements have the same place in
+/// the destination, either may win. Sources may repeat (stride 0) and either side may walk backwards.
+///
+/// # Example
+///
+/// Two threads share a destination by windows, each of which is run on its own:
+///
+/// ```
+/// use minormajor_kernels::{Loop, Move};
+/// let reverse = Move::new(1, 4, 0, &[Loop { extent: 5, source: -1, destination: 1 }])?;
+/// let mut word = [0; 5];
+/// let (left, right) = word.split_at_mut(2);
+/// std::thread::scope(|threads| {
+///     threads.spawn(|| reverse.run_window(b"lever", left, 0));
+///     threads.spawn(|| reverse.run_window(b"lever", right, 2));
+/// });
+/// assert_eq!(&word, b"revel");
+/// # Ok::<(), minormajor_kernels::NestError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Move {
+    nest: Nest,
+    prepared: Prepared,
+    isa: Isa,
+    /// Whether the whole move streams; so does then every window of it.
+    stream: bool,
+}
+
+impl Move {
+    /// Checks a nest and chooses its kernel.
+    ///
+    /// `width` is the size of an element in bytes; `source` and `destination` are the byte offsets of the element
+    /// whose indices are all zero. Loops may come in any order. Those with an extent of 1 are dropped, neighbours
+    /// merged; an extent of 0 makes a move of nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`NestError::Width`] unless the width is 1, 2, 4, 8 or 16; [`NestError::BeforeStart`] if a negative stride
+    /// leads out of a buffer; [`NestError::Overflow`] if the reach on either side, or elements times width, is more
+    /// than `isize::MAX`.
+    pub fn new(
+        width: usize,
+        source: usize,
+        destination: usize,
+        loops: &[Loop],
+    ) -> Result<Move, NestError> {
+        Move::tuned(width, source, destination, loops, &Tuning::default())
+    }
+
+    /// As [`new`](Move::new), with an instruction set and a kind of stores that the caller chose.
+    ///
+    /// # Errors
+    ///
+    /// As `new`.
+    pub fn tuned(
+        width: usize,
+        source: usize,
+        destination: usize,
+        loops: &[Loop],
+        tuning: &Tuning,
+    ) -> Result<Move, NestError> {
+        let nest = Nest::new(width, source, destination, loops)?;
+        let stream = tuning.streams(nest.bytes);
+        let prepared = Prepared::new(nest.width, &nest.loops, tuning.isa, stream);
+        Ok(Move {
+            nest,
+            prepared,
+            isa: tuning.isa,
+            stream,
+        })
+    }
+
+    /// Moves every element.
+    ///
+    /// # Errors
+    ///
+    /// [`NestError::TooShort`] if an element lies outside a buffer; then nothing has been written.
+    pub fn run(&self, source: &[u8], destination: &mut [u8]) -> Result<(), NestError> {
+        self.check_source(source)?;
+        if destination.len() < self.nest.destination_end {
+            return Err(NestError::TooShort {
+                buffer: Buffer::Destination,
+                needed: self.nest.destination_end,
+                got: destination.len(),
+            });
+        }
+        if self.nest.bytes == 0 {
+            return Ok(());
+        }
+        // SAFETY: `prepared` was made from this nest's loops and width. By the invariants of `Nest` all bytes that it
+        // touches lie in 0..source_end and 0..destination_end when it starts at the nest's offsets; the two
+        // comparisons above put these ends inside the slices. A shared and an exclusive slice do not overlap.
+        unsafe {
+            self.prepared.run(
+                source.as_ptr().offset(self.nest.source),
+                destination.as_mut_ptr().offset(self.nest.destination),
+            );
+        }
+        Ok(())
+    }
+
+    /// Moves the elements that lie in bytes `start .. start + window.len()` of the destination, where `window` is
+    /// that part of it.
+    ///
+    /// Windows that together cover the destination do together what [`run`](Move::run) does. The source is always
+    /// the whole one.
+    ///
+    /// # Errors
+    ///
+    /// [`NestError::TooShort`] if the source does not hold every element of the whole move, also those outside the
+    /// window; [`NestError::CutElement`] if an edge of the window lies inside an element. Nothing has been written
+    /// then.
+    pub fn run_window(
+        &self,
+        source: &[u8],
+        window: &mut [u8],
+        start: usize,
+    ) -> Result<(), NestError> {
+        self.check_source(source)?;
+        if self.nest.bytes == 0 {
+            return Ok(());
+        }
+        let end = start.saturating_add(window.len());
+        if start <= self.nest.destination as usize && end >= self.nest.destination_end {
+            let destination = self.nest.destination - start as isize;
+            // SAFETY: as in `run`. The destination's bytes are nest.destination..nest.destination_end, as its strides
+            // are not negative; both are inside start..end, which are the bytes that `window` holds.
+            unsafe {
+                self.prepared.run(
+                    source.as_ptr().offset(self.nest.source),
+                    window.as_mut_ptr().offset(destination),
+                );
+            }
+            return Ok(());
+        }
+        // The whole window is looked at before anything is written.
+        clip(&self.nest, start, end, &mut |_| {})?;
+        clip(&self.nest, start, end, &mut |part| {
+            self.run_part(source, window, start, &part)
+        })
+    }
+
+    /// Runs one box of the clipped nest, which `clip` has put inside the window, on a source that holds the whole.
+    fn run_part(&self, source: &[u8], window: &mut [u8], start: usize, part: &Part<'_>) {
+        let mut run = |loops: &[Loop]| {
+            let prepared = Prepared::new(self.nest.width, loops, self.isa, self.stream);
+            // SAFETY: the part is a sub-box of the nest, so its source bytes lie inside `source`, whose length was
+            // compared with `source_end`; `clip` promises that its destination bytes lie inside the window, which
+            // starts at byte `start` of the destination. The slices do not overlap.
+            unsafe {
+                prepared.run(
+                    source.as_ptr().offset(part.source),
+                    window
+                        .as_mut_ptr()
+                        .offset(part.destination - start as isize),
+                );
+            }
+        };
+        match part.head {
+            None => run(part.rest),
+            Some(head) => {
+                let mut loops = Vec::with_capacity(part.rest.len() + 1);
+                if head.extent > 1 {
+                    loops.push(head);
+                }
+                loops.extend_from_slice(part.rest);
+                run(&loops);
+            }
+        }
+    }
+
+    /// The kernel that moves this box, for explaining a plan.
+    pub fn kernel(&self) -> Kernel {
+        self.prepared.kernel()
+    }
+
+    /// The bytes moved: elements times width. They are read once and written once.
+    pub fn bytes(&self) -> usize {
+        self.nest.bytes
+    }
+
+    /// The bytes that the source must have at least.
+    pub fn source_len(&self) -> usize {
+        self.nest.source_end
+    }
+
+    /// The bytes that the destination must have at least.
+    pub fn destination_len(&self) -> usize {
+        self.nest.destination_end
+    }
+
+    fn check_source(&self, source: &[u8]) -> Result<(), NestError> {
+        if source.len() < self.nest.source_end {
+            return Err(NestError::TooShort {
+                buffer: Buffer::Source,
+                needed: self.nest.source_end,
+                got: source.len(),
+            });
+        }
+        Ok(())
+    }
+}

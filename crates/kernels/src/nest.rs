@@ -1,0 +1,168 @@
+//! The canonical form of a loop nest, where all size arithmetic is checked.
+
+use crate::error::{Buffer, NestError};
+
+/// One loop of a nest. Strides are in bytes and signed.
+///
+/// # Example
+///
+/// ```
+/// use minormajor_kernels::Loop;
+/// // Four elements that lie 12 bytes apart in the source and side by side in the destination.
+/// let column = Loop { extent: 4, source: 12, destination: 4 };
+/// # assert_eq!(column.extent, 4);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Loop {
+    /// How many times the loop runs.
+    pub extent: usize,
+    /// Bytes from one iteration to the next in the source; zero repeats, negative walks back.
+    pub source: isize,
+    /// Bytes from one iteration to the next in the destination.
+    pub destination: isize,
+}
+
+/// A checked and canonical nest.
+///
+/// Invariants, which `new` establishes and everything else relies on:
+/// - `width` is 1, 2, 4, 8 or 16;
+/// - no extent is 0 (then `bytes` is 0 and `loops` empty) or 1;
+/// - destination strides are not negative, and sorted from large to small;
+/// - no two neighbouring loops could be one;
+/// - every byte that an iteration touches lies in `0..source_end` of the source and in `0..destination_end` of
+///   the destination, and both ends are at most `isize::MAX`, so sums of a stride times an index below its extent
+///   never overflow `isize`;
+/// - `bytes`, elements times width, is at most `isize::MAX`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Nest {
+    pub(crate) width: usize,
+    /// Byte offset of the first element (all indices zero).
+    pub(crate) source: isize,
+    pub(crate) destination: isize,
+    pub(crate) loops: Vec<Loop>,
+    pub(crate) source_end: usize,
+    pub(crate) destination_end: usize,
+    pub(crate) bytes: usize,
+}
+
+impl Nest {
+    pub(crate) fn new(
+        width: usize,
+        source: usize,
+        destination: usize,
+        loops: &[Loop],
+    ) -> Result<Nest, NestError> {
+        if !matches!(width, 1 | 2 | 4 | 8 | 16) {
+            return Err(NestError::Width { width });
+        }
+        if loops.iter().any(|l| l.extent == 0) {
+            return Ok(Nest {
+                width,
+                source: 0,
+                destination: 0,
+                loops: Vec::new(),
+                source_end: 0,
+                destination_end: 0,
+                bytes: 0,
+            });
+        }
+        let source_end = reach(
+            Buffer::Source,
+            width,
+            source,
+            loops.iter().map(|l| (l.extent, l.source)),
+        )?;
+        let destination_end = reach(
+            Buffer::Destination,
+            width,
+            destination,
+            loops.iter().map(|l| (l.extent, l.destination)),
+        )?;
+        let too_big = NestError::Overflow {
+            buffer: Buffer::Destination,
+        };
+        let bytes = loops
+            .iter()
+            .try_fold(width, |bytes, l| bytes.checked_mul(l.extent))
+            .filter(|&bytes| isize::try_from(bytes).is_ok())
+            .ok_or(too_big)?;
+
+        // From here on no arithmetic can overflow: `reach` bounded every offset by isize::MAX, so also every
+        // (extent - 1) * stride, and a stride whose extent is at least 2.
+        let mut nest = Nest {
+            width,
+            source: source as isize,
+            destination: destination as isize,
+            loops: Vec::with_capacity(loops.len()),
+            source_end,
+            destination_end,
+            bytes,
+        };
+        for l in loops.iter().filter(|l| l.extent > 1) {
+            let mut l = *l;
+            if l.destination < 0 {
+                let last = (l.extent - 1) as isize;
+                nest.source += last * l.source;
+                nest.destination += last * l.destination;
+                l.source = -l.source;
+                l.destination = -l.destination;
+            }
+            nest.loops.push(l);
+        }
+        nest.loops.sort_by(|a, b| {
+            (b.destination, b.source.unsigned_abs()).cmp(&(a.destination, a.source.unsigned_abs()))
+        });
+        merge(&mut nest.loops);
+        Ok(nest)
+    }
+}
+
+/// The end of what a side touches, in bytes from the buffer's start; an error if it starts before byte 0 or ends
+/// after `isize::MAX`.
+fn reach(
+    buffer: Buffer,
+    width: usize,
+    base: usize,
+    loops: impl Iterator<Item = (usize, isize)>,
+) -> Result<usize, NestError> {
+    let (mut lowest, mut end) = (base as i128, base as i128 + width as i128);
+    for (extent, stride) in loops {
+        // extent - 1 < 2^64 and |stride| <= 2^63, so the product fits i128; the sums are checked.
+        let span = (extent as i128 - 1) * stride as i128;
+        let sum = if span < 0 { &mut lowest } else { &mut end };
+        *sum = sum
+            .checked_add(span)
+            .ok_or(NestError::Overflow { buffer })?;
+    }
+    if lowest < 0 {
+        return Err(NestError::BeforeStart { buffer, lowest });
+    }
+    isize::try_from(end)
+        .map(|end| end as usize)
+        .map_err(|_| NestError::Overflow { buffer })
+}
+
+/// Joins neighbours that are one loop: (3, 8, 40) around (2, 4, 20) is (6, 4, 20).
+fn merge(loops: &mut Vec<Loop>) {
+    let mut kept = 0;
+    for i in 0..loops.len() {
+        let inner = loops[i];
+        if kept > 0 {
+            let outer = loops[kept - 1];
+            // An extent of at least 2 whose loop is within reach fits isize, unless the stride is 0.
+            let extent = isize::try_from(inner.extent).unwrap_or(isize::MAX);
+            let fits = |outer: isize, inner: isize| inner.checked_mul(extent) == Some(outer);
+            if fits(outer.source, inner.source) && fits(outer.destination, inner.destination) {
+                // The product of all extents times the width is at most isize::MAX.
+                loops[kept - 1] = Loop {
+                    extent: outer.extent * inner.extent,
+                    ..inner
+                };
+                continue;
+            }
+        }
+        loops[kept] = inner;
+        kept += 1;
+    }
+    loops.truncate(kept);
+}

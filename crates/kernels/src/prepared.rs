@@ -1,0 +1,273 @@
+//! The kernel chosen for a box, and the loops around it.
+
+use crate::axis::Axis;
+use crate::dispatch;
+use crate::isa::Isa;
+use crate::kernel::Kernel;
+use crate::lines::{self, Repeat};
+use crate::nest::Loop;
+use crate::plane::{At, Plane};
+use crate::runs::Runs;
+use crate::simd::fence;
+use crate::weave::Weave;
+
+/// A box with its kernel chosen. Offsets are relative to the first element on each side.
+#[derive(Debug, Clone)]
+pub(crate) struct Prepared {
+    /// Loops around the kernel, outermost first.
+    outer: Vec<Loop>,
+    width: usize,
+    isa: Isa,
+    /// Whether the kernels stream, so that a fence must follow them.
+    stream: bool,
+    body: Body,
+}
+
+#[derive(Debug, Clone)]
+enum Body {
+    /// One run in the caches.
+    Copy(usize),
+    /// Runs contiguous on both sides.
+    Runs(Box<Runs>),
+    /// Runs of the destination that repeat one element.
+    Repeat(Repeat),
+    Plane(Box<Plane>),
+    /// Too few rows or columns for a plane's vectors, and contiguous with the others.
+    Weave(Weave),
+    /// Elements at any strides, moved one by one.
+    Line(Loop),
+}
+
+impl Prepared {
+    /// `loops` keep the invariants of `Nest`; `stream` says whether the whole job, of which this box may be a part, is
+    /// better written past the caches.
+    pub(crate) fn new(width: usize, loops: &[Loop], isa: Isa, stream: bool) -> Prepared {
+        let mut outer = loops.to_vec();
+        let mut width = width;
+        let body = loop {
+            let unit = width as isize;
+            let Some(d) = find(&outer, |l| l.destination, unit) else {
+                break outer.pop().map_or(Body::Copy(width), Body::Line);
+            };
+            if outer[d].source == 0 {
+                let run = outer.remove(d).extent * width;
+                break Body::Repeat(Repeat { width, run, stream });
+            }
+            if outer[d].source == unit {
+                let run = outer.remove(d).extent * width;
+                // A run as long as an element of another width is such an element.
+                if matches!(run, 2 | 4 | 8 | 16) && !outer.is_empty() {
+                    width = run;
+                    continue;
+                }
+                break if outer.is_empty() && !stream {
+                    Body::Copy(run)
+                } else {
+                    Body::Runs(Box::new(runs(&mut outer, run, stream)))
+                };
+            }
+            let Some(s) = find(&outer, |l| l.source, unit) else {
+                break Body::Line(outer.remove(d));
+            };
+            if let Some(weave) = weave(&mut outer, width, d, s, stream) {
+                break Body::Weave(weave);
+            }
+            break Body::Plane(Box::new(plane(&mut outer, width, d, s, stream)));
+        };
+        Prepared {
+            outer,
+            width,
+            isa,
+            stream,
+            body,
+        }
+    }
+
+    pub(crate) fn kernel(&self) -> Kernel {
+        let width = self.width;
+        match self.body {
+            Body::Copy(run) => Kernel::Copy { run },
+            Body::Runs(ref runs) => Kernel::Copy { run: runs.run },
+            Body::Repeat(Repeat { run, .. }) => Kernel::Repeat { width, run },
+            Body::Plane(_) => Kernel::Transpose {
+                width,
+                isa: self.isa.name(),
+            },
+            Body::Weave(ref weave) => Kernel::Weave {
+                width: weave.width(),
+                isa: self.isa.name(),
+            },
+            Body::Line(_) => Kernel::Strided { width },
+        }
+    }
+
+    /// Moves the box.
+    ///
+    /// # Safety
+    ///
+    /// Every byte that the loops given to `new` touch from `source` on must be readable and from `destination` on
+    /// writable, and the two must not overlap.
+    pub(crate) unsafe fn run(&self, source: *const u8, destination: *mut u8) {
+        // The kernels are told where the next iteration starts, so each runs one step late.
+        let mut pending = (0, 0);
+        let mut started = false;
+        let mut step = |next: (isize, isize)| {
+            // SAFETY: `walk` gives the offsets of iterations of the outer loops, so all that the body touches from
+            // there on is in the box that the caller vouches for.
+            unsafe {
+                self.body(At {
+                    source: source.offset(pending.0),
+                    destination: destination.offset(pending.1),
+                    upcoming: source.wrapping_offset(next.0),
+                });
+            }
+            pending = next;
+        };
+        walk(&self.outer, 0, 0, &mut |s, d| {
+            if started {
+                step((s, d));
+            }
+            started = true;
+        });
+        step((0, 0));
+        if self.stream {
+            fence();
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As `run`, for one iteration of the outer loops.
+    unsafe fn body(&self, at: At) {
+        // SAFETY: the caller's promise; the kernels get the extents and the width of this body.
+        unsafe {
+            match &self.body {
+                Body::Copy(run) => std::ptr::copy_nonoverlapping(at.source, at.destination, *run),
+                Body::Runs(runs) => dispatch::runs(self.isa, runs, at),
+                Body::Plane(plane) => dispatch::plane(self.isa, plane, self.width, at),
+                Body::Weave(weave) => dispatch::weave(self.isa, weave, at),
+                Body::Repeat(repeat) => dispatch::repeat(self.isa, repeat, at),
+                &Body::Line(Loop {
+                    extent,
+                    source,
+                    destination,
+                }) => match self.width {
+                    1 => lines::strided::<1>(extent, source, destination, at),
+                    2 => lines::strided::<2>(extent, source, destination, at),
+                    4 => lines::strided::<4>(extent, source, destination, at),
+                    8 => lines::strided::<8>(extent, source, destination, at),
+                    _ => lines::strided::<16>(extent, source, destination, at),
+                },
+            }
+        }
+    }
+}
+
+fn find(loops: &[Loop], of: impl Fn(&Loop) -> isize, stride: isize) -> Option<usize> {
+    loops.iter().position(|l| of(l) == stride)
+}
+
+/// Takes the loops of a weave out of a nest, if the two that step by an element are one: the shorter has less than 16
+/// bytes, and the longer steps by that many where the shorter steps by an element.
+fn weave(outer: &mut Vec<Loop>, width: usize, d: usize, s: usize, stream: bool) -> Option<Weave> {
+    let (rows, columns) = (outer[d], outer[s]);
+    let joins = |few: &Loop, stride: isize| {
+        few.extent < 16 && few.extent * width < 16 && stride == (few.extent * width) as isize
+    };
+    let weave = if joins(&rows, columns.destination) {
+        Weave::new(
+            width,
+            rows.extent,
+            columns.extent,
+            rows.source,
+            true,
+            stream,
+        )
+    } else if joins(&columns, rows.source) {
+        Weave::new(
+            width,
+            columns.extent,
+            rows.extent,
+            columns.destination,
+            false,
+            stream,
+        )
+    } else {
+        return None;
+    };
+    outer.remove(d.max(s));
+    outer.remove(d.min(s));
+    Some(weave)
+}
+
+/// Takes the loops of a plane out of a nest: `d` steps by an element in the destination, `s` in the source.
+fn plane(outer: &mut Vec<Loop>, width: usize, d: usize, s: usize, stream: bool) -> Plane {
+    let mut rows = Axis::new(outer[d].extent, outer[d].source);
+    let mut columns = Axis::new(outer[s].extent, outer[s].destination);
+    outer.remove(d.max(s));
+    outer.remove(d.min(s));
+    extend(outer, &mut rows, &mut columns, width);
+    Plane {
+        rows,
+        columns,
+        stream,
+    }
+}
+
+/// Takes the loops out of a nest that continue its runs, on either side.
+fn runs(outer: &mut Vec<Loop>, run: usize, stream: bool) -> Runs {
+    let mut rows = Axis::new(1, 0);
+    let mut columns = Axis::new(1, 0);
+    if let Some(d) = find(outer, |l| l.destination, run as isize) {
+        let l = outer.remove(d);
+        rows = Axis::new(l.extent, l.source);
+    }
+    if let Some(s) = find(outer, |l| l.source, run as isize) {
+        let l = outer.remove(s);
+        columns = Axis::new(l.extent, l.destination);
+    }
+    extend(outer, &mut rows, &mut columns, run);
+    Runs {
+        run,
+        rows,
+        columns,
+        stream,
+    }
+}
+
+/// Gives both axes of a plane the loops that continue their runs, the shorter first, so that strips are tall and walks
+/// are long. `unit` is the bytes of an element, or of a run that stands for one.
+fn extend(outer: &mut Vec<Loop>, rows: &mut Axis, columns: &mut Axis, unit: usize) {
+    loop {
+        let bytes = |axis: &Axis| (!axis.is_full()).then_some((axis.len * unit) as isize);
+        let next_row = bytes(rows).and_then(|run| find(outer, |l| l.destination, run));
+        let next_column = bytes(columns).and_then(|run| find(outer, |l| l.source, run));
+        match (next_row, next_column) {
+            (Some(i), other) if other.is_none() || rows.len <= columns.len => {
+                let l = outer.remove(i);
+                rows.join(l.extent, l.source);
+            }
+            (_, Some(i)) => {
+                let l = outer.remove(i);
+                columns.join(l.extent, l.destination);
+            }
+            (_, None) => return,
+        }
+    }
+}
+
+/// Calls `f` with the source and destination offset of every iteration, the last loop fastest.
+fn walk(loops: &[Loop], source: isize, destination: isize, f: &mut impl FnMut(isize, isize)) {
+    match loops.split_first() {
+        None => f(source, destination),
+        Some((l, rest)) => {
+            let (mut s, mut d) = (source, destination);
+            for _ in 0..l.extent {
+                walk(rest, s, d, f);
+                // Past the last iteration the sum may leave the reach, so it wraps; it is not used then.
+                s = s.wrapping_add(l.source);
+                d = d.wrapping_add(l.destination);
+            }
+        }
+    }
+}

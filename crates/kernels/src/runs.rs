@@ -1,0 +1,300 @@
+//! Copies of runs that are contiguous on both sides, in two dimensions of runs.
+//!
+//! Run (p, q) lies at `rows(p) + q * run` in the source and at `columns(q) + p * run` in the destination: a plane whose
+//! elements are runs. Walking it in strips reads each row forward and writes each column in long pieces, so short runs
+//! cost no more than long ones. Above the cache, the runs ahead are prefetched, and pieces whose runs are not whole lines
+//! are put together in the first-level cache and streamed from there.
+
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+use crate::axis::{Axis, Pointers};
+use crate::plane::At;
+use crate::simd::{LINE, Set, Vector, Work, near, prefetch};
+
+/// The most rows of a strip.
+const STRIP: usize = 128;
+/// Bytes that a strip writes to a column, unless one run is longer.
+const PIECE: usize = 8 << 10;
+/// How many bytes of each row ahead are asked for, at least one run.
+const AHEAD: usize = 256;
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Runs {
+    /// Bytes of a run.
+    pub(crate) run: usize,
+    /// Source offsets by place in the destination's pieces.
+    pub(crate) rows: Axis,
+    /// Destination offsets by place in the source's pieces.
+    pub(crate) columns: Axis,
+    pub(crate) stream: bool,
+}
+
+/// Moves all runs.
+///
+/// # Safety
+///
+/// The CPU has the set. All runs are readable from `source` and writable from `destination`, and the two do not overlap.
+pub(crate) unsafe fn run<S: Set>(runs: &Runs, at: At) {
+    let vector = PhantomData::<S::Wide>;
+    // SAFETY: the caller's promise, passed on whole.
+    unsafe {
+        if runs.stream {
+            S::enter(Strips::<S::Wide, true> { runs, at, vector });
+            return;
+        }
+        match (runs.rows.single_stride(), runs.columns.single_stride()) {
+            (Some(pitch), Some(step)) => S::enter(Even {
+                runs,
+                at,
+                pitch,
+                step,
+                vector,
+            }),
+            _ => S::enter(Strips::<S::Wide, false> { runs, at, vector }),
+        }
+    }
+}
+
+/// Runs in two loops that fit the caches: no pointers are kept.
+///
+/// # Safety (of `work`)
+///
+/// As `run`; `pitch` and `step` are the strides of the axes.
+struct Even<'a, V> {
+    runs: &'a Runs,
+    at: At,
+    pitch: isize,
+    step: isize,
+    vector: PhantomData<V>,
+}
+
+impl<V: Vector> Work for Even<'_, V> {
+    #[inline(always)]
+    unsafe fn work(self) {
+        let Even {
+            runs,
+            at,
+            pitch,
+            step,
+            ..
+        } = self;
+        let run = runs.run;
+        for q in 0..runs.columns.len {
+            for p in 0..runs.rows.len {
+                // SAFETY: run (p, q).
+                unsafe {
+                    let from = at.source.offset(p as isize * pitch).add(q * run);
+                    let to = at.destination.offset(q as isize * step).add(p * run);
+                    copy::<V>(from, to, run);
+                }
+            }
+        }
+    }
+}
+
+/// # Safety (of `work`)
+///
+/// As `run`.
+struct Strips<'a, V, const STREAM: bool> {
+    runs: &'a Runs,
+    at: At,
+    vector: PhantomData<V>,
+}
+
+#[repr(align(64))]
+struct Staging(MaybeUninit<[u8; PIECE]>);
+
+impl<V: Vector, const STREAM: bool> Work for Strips<'_, V, STREAM> {
+    #[inline(always)]
+    unsafe fn work(self) {
+        let Strips { runs, at, .. } = self;
+        let At {
+            source,
+            destination,
+            upcoming,
+        } = at;
+        let &Runs {
+            run,
+            ref rows,
+            ref columns,
+            ..
+        } = runs;
+        let strip = (PIECE / run).clamp(1, STRIP);
+        let far = AHEAD.div_ceil(run).min(columns.len);
+        let whole_lines = run.is_multiple_of(LINE);
+        let mut stage = Staging(MaybeUninit::uninit());
+        let stage = stage.0.as_mut_ptr().cast::<u8>();
+        let (mut from, mut next) = (Pointers::<STRIP>::new(), Pointers::<STRIP>::new());
+        let mut to = Pointers::<1>::new();
+        let mut ahead = rows.cursor(0);
+        next.take(&mut ahead, source, strip);
+        let mut p = 0;
+        while p < rows.len {
+            let count = strip.min(rows.len - p);
+            from.clone_from(&next);
+            if p + count < rows.len {
+                next.take(&mut ahead, source, strip);
+            } else if STREAM {
+                next.take(&mut rows.cursor(0), upcoming, strip);
+            }
+            let mut walk = columns.cursor(0);
+            for q in 0..columns.len {
+                to.take(&mut walk, destination, 1);
+                let at = to[0].wrapping_add(p * run).cast_mut();
+                // SAFETY: runs (p.., q) are readable and their piece of the destination writable by the caller's
+                // promise; a piece of more than one run, or of one that fits, fits the stage.
+                unsafe {
+                    if !STREAM {
+                        for (r, from) in from[..count].iter().enumerate() {
+                            copy::<V>(from.add(q * run), at.add(r * run), run);
+                        }
+                        continue;
+                    }
+                    let (rows_ahead, q_ahead) = if q + far < columns.len {
+                        (&from, q + far)
+                    } else {
+                        (&next, q + far - columns.len)
+                    };
+                    let direct = run > PIECE || (whole_lines && (at as usize).is_multiple_of(LINE));
+                    for (r, from) in from[..count].iter().enumerate() {
+                        if run <= PIECE {
+                            let ahead = rows_ahead[r].wrapping_add(q_ahead * run);
+                            for line in (0..run).step_by(LINE) {
+                                prefetch(ahead.wrapping_add(line));
+                            }
+                        }
+                        let from = from.add(q * run);
+                        if direct {
+                            stream::<V>(from, at.add(r * run), run);
+                        } else {
+                            copy::<V>(from, stage.add(r * run), run);
+                        }
+                    }
+                    if !direct {
+                        stream_near::<V>(stage, at, count * run);
+                    }
+                }
+            }
+            p += count;
+        }
+    }
+}
+
+/// Copies a run with ordinary stores.
+///
+/// # Safety
+///
+/// `length` bytes are readable and writable and do not overlap; it is not 0. The CPU has `V`.
+#[inline(always)]
+pub(crate) unsafe fn copy<V: Vector>(from: *const u8, to: *mut u8, length: usize) {
+    // SAFETY: every access is of `size` bytes at an offset of at most length - size.
+    unsafe {
+        if length >= V::BYTES {
+            if length > 4096 {
+                std::ptr::copy_nonoverlapping(from, to, length);
+                return;
+            }
+            let mut at = 0;
+            while at + V::BYTES <= length {
+                V::load(from.add(at)).store(to.add(at));
+                at += V::BYTES;
+            }
+            if at < length {
+                V::load(from.add(length - V::BYTES)).store(to.add(length - V::BYTES));
+            }
+        } else if length >= 16 {
+            let mut at = 0;
+            while at + 16 <= length {
+                two::<[u8; 16]>(from, to, at, at);
+                at += 16;
+            }
+            two::<[u8; 16]>(from, to, length - 16, length - 16);
+        } else if length >= 8 {
+            two::<[u8; 8]>(from, to, 0, length - 8);
+        } else if length >= 4 {
+            two::<[u8; 4]>(from, to, 0, length - 4);
+        } else if length >= 2 {
+            two::<[u8; 2]>(from, to, 0, length - 2);
+        } else {
+            two::<[u8; 1]>(from, to, 0, 0);
+        }
+    }
+}
+
+/// Copies a `T` at each of two offsets.
+///
+/// # Safety
+///
+/// Both are readable and writable and do not overlap the other side.
+#[inline(always)]
+unsafe fn two<T: Copy>(from: *const u8, to: *mut u8, a: usize, b: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (x, y) = (
+            from.add(a).cast::<T>().read_unaligned(),
+            from.add(b).cast::<T>().read_unaligned(),
+        );
+        to.add(a).cast::<T>().write_unaligned(x);
+        to.add(b).cast::<T>().write_unaligned(y);
+    }
+}
+
+/// Copies a run that is in the first-level cache, its whole lines with streaming stores.
+///
+/// # Safety
+///
+/// As `copy`.
+#[inline(always)]
+pub(crate) unsafe fn stream_near<V: Vector>(from: *const u8, to: *mut u8, length: usize) {
+    let head = to.align_offset(LINE).min(length);
+    // SAFETY: all offsets are inside the run; from `head` on, the destination is aligned to lines.
+    unsafe {
+        if head > 0 {
+            copy::<V>(from, to, head);
+        }
+        let mut at = head;
+        while at + LINE <= length {
+            for part in (0..LINE).step_by(V::BYTES) {
+                V::load(from.add(at + part)).stream(to.add(at + part));
+            }
+            at += LINE;
+        }
+        if at < length {
+            copy::<V>(from.add(at), to.add(at), length - at);
+        }
+    }
+}
+
+/// Copies a run, its whole lines with streaming stores.
+///
+/// # Safety
+///
+/// As `copy`.
+#[inline(always)]
+pub(crate) unsafe fn stream<V: Vector>(from: *const u8, to: *mut u8, length: usize) {
+    const BLOCK: usize = 4 * LINE;
+    const FAR: usize = 2048;
+    let mut at = 0;
+    // SAFETY: all offsets are inside the run; after the head, the destination is aligned to lines.
+    unsafe {
+        if length > PIECE {
+            at = to.align_offset(LINE);
+            if at > 0 {
+                copy::<V>(from, to, at);
+            }
+            while at + BLOCK <= length {
+                for part in (0..BLOCK).step_by(LINE) {
+                    near(from.wrapping_add(at + FAR + part));
+                }
+                for part in (0..BLOCK).step_by(V::BYTES) {
+                    V::load(from.add(at + part)).stream(to.add(at + part));
+                }
+                at += BLOCK;
+            }
+        }
+        if at < length {
+            stream_near::<V>(from.add(at), to.add(at), length - at);
+        }
+    }
+}

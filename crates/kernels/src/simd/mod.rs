@@ -1,0 +1,145 @@
+//! Vectors and instruction sets.
+//!
+//! The kernels are written once over [`Vector`] and [`Set`]. An instruction set that a CPU may lack is reached only
+//! with an [`Isa`](crate::Isa), which exists only where its instructions were found at run time.
+
+mod portable;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod x86;
+
+#[cfg(target_arch = "aarch64")]
+mod neon;
+
+pub(crate) use portable::Portable;
+
+/// The 16-byte vector of the target, which every CPU of it has.
+#[cfg(target_arch = "x86_64")]
+type Native16 = x86::Sse;
+#[cfg(target_arch = "aarch64")]
+type Native16 = neon::Neon;
+
+/// Bytes of a cache line, the unit of streaming stores.
+pub(crate) const LINE: usize = 64;
+
+/// A register of bytes, made of lanes of 16.
+///
+/// # Safety of the functions
+///
+/// All require that the CPU has the instructions of the vector; loads and stores that `BYTES` bytes at the pointer are
+/// readable or writable, without alignment; `stream` also that the pointer is aligned to `BYTES`.
+pub(crate) trait Vector: Copy {
+    const BYTES: usize;
+    const LANES: usize = Self::BYTES / 16;
+
+    unsafe fn load(from: *const u8) -> Self;
+    unsafe fn store(self, to: *mut u8);
+    /// A store that leaves the caches alone where the CPU can; other cores may see it late until [`fence`].
+    unsafe fn stream(self, to: *mut u8);
+    /// Interleaves elements of `W` bytes within each lane: the lower halves of `a` and `b`, and the upper halves.
+    unsafe fn unpack<const W: usize>(a: Self, b: Self) -> (Self, Self);
+    /// Transposes the square of lanes of the first `LANES` vectors; the others are ignored.
+    unsafe fn transpose_lanes(v: [Self; 4]) -> [Self; 4];
+    /// Every lane's bytes in the order that the same lane of `table` gives; zero where its top bit is set.
+    unsafe fn shuffle(self, table: Self) -> Self;
+    unsafe fn or(self, other: Self) -> Self;
+    /// The same 16 bytes in every lane.
+    unsafe fn splat_lane(from: *const u8) -> Self;
+    /// Lanes that lie `pitch` bytes apart.
+    unsafe fn load_lanes(from: *const u8, pitch: usize) -> Self;
+    /// Lanes to places that lie `pitch` bytes apart.
+    unsafe fn store_lanes(self, to: *mut u8, pitch: usize);
+}
+
+/// An instruction set: its vectors from wide to narrow. Equal types where it has fewer than three.
+pub(crate) trait Set {
+    type Wide: Vector;
+    type Half: Vector;
+    type Quarter: Vector;
+
+    /// Runs work in a function of its own that is compiled for the set; what the work calls is inlined into it.
+    ///
+    /// # Safety
+    ///
+    /// The CPU has the set, and the work's own conditions hold.
+    unsafe fn enter(work: impl Work);
+}
+
+/// A piece of work compiled once for each instruction set.
+pub(crate) trait Work {
+    /// # Safety
+    ///
+    /// Stated by each implementation; besides, the CPU has the vectors that the work uses.
+    unsafe fn work(self);
+}
+
+/// Asks for the line at this address in the first-level cache. Any address may be given.
+#[inline(always)]
+pub(crate) fn near(address: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: as `prefetch`.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(address.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
+
+/// Implements [`Set`], with the features that its functions are compiled for.
+macro_rules! set {
+    ($(#[$doc:meta])* $name:ident, $wide:ty, $half:ty, $quarter:ty $(, $features:literal)?) => {
+        $(#[$doc])*
+        pub(crate) struct $name;
+
+        impl Set for $name {
+            type Wide = $wide;
+            type Half = $half;
+            type Quarter = $quarter;
+
+            #[inline(always)]
+            unsafe fn enter(work: impl Work) {
+                /// # Safety
+                ///
+                /// As `Set::enter`.
+                $(#[target_feature(enable = $features)])?
+                #[inline(never)]
+                unsafe fn compiled(work: impl Work) {
+                    // SAFETY: the caller's promise.
+                    unsafe { work.work() }
+                }
+                // SAFETY: the caller's promise.
+                unsafe { compiled(work) }
+            }
+        }
+    };
+}
+pub(crate) use set;
+
+/// Ends a sequence of `stream` stores: what was streamed is visible to whoever is told of it afterwards.
+#[inline(always)]
+pub(crate) fn fence() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every x86-64 CPU has SSE.
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
+}
+
+/// Asks for the line at this address in the second-level cache. Any address may be given.
+#[inline(always)]
+pub(crate) fn prefetch(address: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every x86-64 CPU has SSE; a prefetch reads nothing that the program could see and does not fault.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T1>(address.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+set! {
+    /// The target's own 16-byte vectors.
+    NativeSet, Native16, Native16, Native16
+}

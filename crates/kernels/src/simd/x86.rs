@@ -1,0 +1,251 @@
+//! The vectors of x86-64: SSE2, which every CPU of it has, AVX2 and AVX-512 (F, BW, VL and DQ).
+
+use std::arch::x86_64::*;
+
+use super::{Set, Vector, Work, set};
+
+/// What the three vectors share: the names of the intrinsics differ, not what is done with them.
+macro_rules! vector {
+    ($name:ident, $register:ty, $bytes:literal, $load:ident, $store:ident, $stream:ident,
+     $lo8:ident $hi8:ident $lo16:ident $hi16:ident $lo32:ident $hi32:ident $lo64:ident $hi64:ident,
+     $or:ident, $shuffle:ident, $splat:ident, $load_lanes:ident, $store_lanes:ident,
+     |$v:ident| $lanes:expr) => {
+        #[derive(Clone, Copy)]
+        pub(crate) struct $name($register);
+
+        impl Vector for $name {
+            const BYTES: usize = $bytes;
+
+            #[inline(always)]
+            unsafe fn load(from: *const u8) -> Self {
+                // SAFETY: the caller vouches for the bytes and the CPU.
+                $name(unsafe { $load(from.cast()) })
+            }
+
+            #[inline(always)]
+            unsafe fn store(self, to: *mut u8) {
+                // SAFETY: the caller vouches for the bytes and the CPU.
+                unsafe { $store(to.cast(), self.0) }
+            }
+
+            #[inline(always)]
+            unsafe fn stream(self, to: *mut u8) {
+                // SAFETY: the caller vouches for the bytes, their alignment and the CPU; the kernels end with a fence.
+                unsafe { $stream(to.cast(), self.0) }
+            }
+
+            #[inline(always)]
+            unsafe fn unpack<const W: usize>(a: Self, b: Self) -> (Self, Self) {
+                // SAFETY: the caller vouches for the CPU.
+                unsafe {
+                    match W {
+                        1 => ($name($lo8(a.0, b.0)), $name($hi8(a.0, b.0))),
+                        2 => ($name($lo16(a.0, b.0)), $name($hi16(a.0, b.0))),
+                        4 => ($name($lo32(a.0, b.0)), $name($hi32(a.0, b.0))),
+                        _ => ($name($lo64(a.0, b.0)), $name($hi64(a.0, b.0))),
+                    }
+                }
+            }
+
+            #[inline(always)]
+            unsafe fn transpose_lanes($v: [Self; 4]) -> [Self; 4] {
+                // SAFETY: the caller vouches for the CPU.
+                #[allow(unused_unsafe)]
+                unsafe {
+                    $lanes
+                }
+            }
+
+            #[inline(always)]
+            unsafe fn shuffle(self, table: Self) -> Self {
+                // SAFETY: the caller vouches for the CPU.
+                $name(unsafe { $shuffle(self.0, table.0) })
+            }
+
+            #[inline(always)]
+            unsafe fn or(self, other: Self) -> Self {
+                // SAFETY: the caller vouches for the CPU.
+                $name(unsafe { $or(self.0, other.0) })
+            }
+
+            #[inline(always)]
+            unsafe fn splat_lane(from: *const u8) -> Self {
+                // SAFETY: the caller vouches for 16 bytes and the CPU.
+                $name(unsafe { $splat(_mm_loadu_si128(from.cast())) })
+            }
+
+            #[inline(always)]
+            unsafe fn load_lanes(from: *const u8, pitch: usize) -> Self {
+                // SAFETY: the caller vouches for 16 bytes at each place and for the CPU.
+                $name(unsafe { $load_lanes(from, pitch) })
+            }
+
+            #[inline(always)]
+            unsafe fn store_lanes(self, to: *mut u8, pitch: usize) {
+                // SAFETY: the caller vouches for 16 bytes at each place and for the CPU.
+                unsafe { $store_lanes(self.0, to, pitch) }
+            }
+        }
+    };
+}
+
+vector!(Sse, __m128i, 16, _mm_loadu_si128, _mm_storeu_si128, _mm_stream_si128,
+    _mm_unpacklo_epi8 _mm_unpackhi_epi8 _mm_unpacklo_epi16 _mm_unpackhi_epi16
+    _mm_unpacklo_epi32 _mm_unpackhi_epi32 _mm_unpacklo_epi64 _mm_unpackhi_epi64,
+    _mm_or_si128, shuffle_sse, whole, load_one, store_one,
+    |v| v);
+
+vector!(Avx, __m256i, 32, _mm256_loadu_si256, _mm256_storeu_si256, _mm256_stream_si256,
+_mm256_unpacklo_epi8 _mm256_unpackhi_epi8 _mm256_unpacklo_epi16 _mm256_unpackhi_epi16
+_mm256_unpacklo_epi32 _mm256_unpackhi_epi32 _mm256_unpacklo_epi64 _mm256_unpackhi_epi64,
+_mm256_or_si256, _mm256_shuffle_epi8, _mm256_broadcastsi128_si256, load_two, store_two,
+|v| [
+    Avx(_mm256_permute2x128_si256::<0x20>(v[0].0, v[1].0)),
+    Avx(_mm256_permute2x128_si256::<0x31>(v[0].0, v[1].0)),
+    v[2],
+    v[3],
+]);
+
+vector!(Zmm, __m512i, 64, load_zmm, store_zmm, stream_zmm,
+_mm512_unpacklo_epi8 _mm512_unpackhi_epi8 _mm512_unpacklo_epi16 _mm512_unpackhi_epi16
+_mm512_unpacklo_epi32 _mm512_unpackhi_epi32 _mm512_unpacklo_epi64 _mm512_unpackhi_epi64,
+_mm512_or_si512, _mm512_shuffle_epi8, _mm512_broadcast_i32x4, load_four, store_four,
+|v| {
+    let [a, b, c, d] = v.map(|v| v.0);
+    let lo = (_mm512_shuffle_i32x4::<0x44>(a, b), _mm512_shuffle_i32x4::<0x44>(c, d));
+    let hi = (_mm512_shuffle_i32x4::<0xee>(a, b), _mm512_shuffle_i32x4::<0xee>(c, d));
+    [
+        Zmm(_mm512_shuffle_i32x4::<0x88>(lo.0, lo.1)),
+        Zmm(_mm512_shuffle_i32x4::<0xdd>(lo.0, lo.1)),
+        Zmm(_mm512_shuffle_i32x4::<0x88>(hi.0, hi.1)),
+        Zmm(_mm512_shuffle_i32x4::<0xdd>(hi.0, hi.1)),
+    ]
+});
+
+/// # Safety
+///
+/// AVX-512F, and 64 readable bytes.
+#[inline(always)]
+unsafe fn load_zmm(from: *const __m512i) -> __m512i {
+    // SAFETY: the caller's promise.
+    unsafe { _mm512_loadu_si512(from) }
+}
+
+/// # Safety
+///
+/// AVX-512F, and 64 writable bytes.
+#[inline(always)]
+unsafe fn store_zmm(to: *mut __m512i, v: __m512i) {
+    // SAFETY: the caller's promise.
+    unsafe { _mm512_storeu_si512(to, v) }
+}
+
+/// # Safety
+///
+/// AVX-512F, and 64 writable bytes, aligned.
+#[inline(always)]
+unsafe fn stream_zmm(to: *mut __m512i, v: __m512i) {
+    // SAFETY: the caller's promise.
+    unsafe { _mm512_stream_si512(to, v) }
+}
+
+/// A byte shuffle without SSSE3, for the baseline's sake only.
+///
+/// # Safety
+///
+/// None: every x86-64 CPU has SSE2.
+#[inline(always)]
+unsafe fn shuffle_sse(v: __m128i, table: __m128i) -> __m128i {
+    let (mut bytes, mut places) = ([0u8; 16], [0u8; 16]);
+    // SAFETY: both arrays have 16 bytes.
+    unsafe {
+        _mm_storeu_si128(bytes.as_mut_ptr().cast(), v);
+        _mm_storeu_si128(places.as_mut_ptr().cast(), table);
+        let out = places.map(|place| if place < 16 { bytes[place as usize] } else { 0 });
+        _mm_loadu_si128(out.as_ptr().cast())
+    }
+}
+
+/// # Safety
+///
+/// None.
+#[inline(always)]
+unsafe fn whole(v: __m128i) -> __m128i {
+    v
+}
+
+/// # Safety
+///
+/// 16 readable bytes.
+#[inline(always)]
+unsafe fn load_one(from: *const u8, _pitch: usize) -> __m128i {
+    // SAFETY: the caller's promise.
+    unsafe { _mm_loadu_si128(from.cast()) }
+}
+
+/// # Safety
+///
+/// 16 writable bytes.
+#[inline(always)]
+unsafe fn store_one(v: __m128i, to: *mut u8, _pitch: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { _mm_storeu_si128(to.cast(), v) }
+}
+
+/// # Safety
+///
+/// AVX2, and 16 readable bytes at both places.
+#[inline(always)]
+unsafe fn load_two(from: *const u8, pitch: usize) -> __m256i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let low = _mm256_castsi128_si256(load_one(from, 0));
+        _mm256_inserti128_si256::<1>(low, load_one(from.add(pitch), 0))
+    }
+}
+
+/// # Safety
+///
+/// AVX2, and 16 writable bytes at both places.
+#[inline(always)]
+unsafe fn store_two(v: __m256i, to: *mut u8, pitch: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        store_one(_mm256_castsi256_si128(v), to, 0);
+        store_one(_mm256_extracti128_si256::<1>(v), to.add(pitch), 0);
+    }
+}
+
+/// # Safety
+///
+/// AVX-512F, and 16 readable bytes at the four places.
+#[inline(always)]
+unsafe fn load_four(from: *const u8, pitch: usize) -> __m512i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let low = _mm512_castsi256_si512(load_two(from, pitch));
+        _mm512_inserti64x4::<1>(low, load_two(from.add(2 * pitch), pitch))
+    }
+}
+
+/// # Safety
+///
+/// AVX-512F, and 16 writable bytes at the four places.
+#[inline(always)]
+unsafe fn store_four(v: __m512i, to: *mut u8, pitch: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        store_two(_mm512_castsi512_si256(v), to, pitch);
+        store_two(_mm512_extracti64x4_epi64::<1>(v), to.add(2 * pitch), pitch);
+    }
+}
+
+set! {
+    /// AVX2.
+    Avx2Set, Avx, Avx, Sse, "avx2"
+}
+
+set! {
+    /// AVX-512, with AVX2 for what is narrow.
+    Avx512Set, Zmm, Avx, Sse, "avx2,avx512f,avx512bw,avx512vl,avx512dq"
+}

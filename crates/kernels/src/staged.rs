@@ -1,0 +1,248 @@
+//! Planes whose columns do not start on cache lines, written by whole lines all the same.
+//!
+//! Blocks are transposed into a stage in the first-level cache and streamed from there. There are two ways:
+//!
+//! - Columns that lie side by side are packed: as many as fit are staged as they will lie, and their whole lines
+//!   streamed.
+//! - Otherwise each column has its own shift against the lines. A strip is staged with the rows just before it, and of
+//!   each column those lines are streamed that end in the strip. The price is that these rows are read twice, the second
+//!   time from the cache.
+
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+use crate::axis::Pointers;
+use crate::plane::{AHEAD, At, FLY, Plane, Sink, ask, block};
+use crate::runs;
+use crate::simd::{LINE, Vector, Work};
+
+/// A buffer of columns.
+struct Stage {
+    at: *mut u8,
+    pitch: usize,
+}
+
+impl Sink for Stage {
+    #[inline(always)]
+    unsafe fn put<V: Vector>(&self, column: usize, v: V) {
+        // SAFETY: the caller's promise.
+        unsafe { v.store(self.at.add(column * self.pitch)) }
+    }
+}
+
+/// Bytes of the stage: a strip, a line and a skew, for as many columns as a line has elements.
+const STAGE: usize = 32 << 10;
+
+#[repr(align(64))]
+struct Staging(MaybeUninit<[u8; STAGE]>);
+
+/// Streams whole lines where every column has its own alignment.
+///
+/// # Safety (of `work`)
+///
+/// As `run`; both axes are at least as long as a vector, and all columns aligned to `W`.
+pub(crate) struct Staged<'a, V, const W: usize> {
+    pub(crate) plane: &'a Plane,
+    pub(crate) at: At,
+    pub(crate) vector: PhantomData<V>,
+}
+
+impl<V: Vector, const W: usize> Work for Staged<'_, V, W> {
+    #[inline(always)]
+    unsafe fn work(self) {
+        let Staged { plane, at, .. } = self;
+        let At {
+            source,
+            destination,
+            upcoming,
+        } = at;
+        let n = V::BYTES / W;
+        let line = LINE / W;
+        let (rows, columns) = (plane.rows.len, plane.columns.len);
+        // Lines of a strip, as many as the stage holds with one more and the pitch an odd number of lines.
+        let lines = const { if W == 1 { 4 } else { 128 * W / LINE } };
+        let strip = lines * line;
+        let pitch = (lines + 1 + lines % 2) * LINE;
+        const { assert!((128 * W / LINE + 2) * LINE * (LINE / W) <= STAGE || W == 1) };
+        let mut stage = Staging(MaybeUninit::uninit());
+        let stage = stage.0.as_mut_ptr().cast::<u8>();
+        let (mut from, mut next) = (
+            Pointers::<{ 5 * LINE }>::new(),
+            Pointers::<{ 5 * LINE }>::new(),
+        );
+        let mut to = Pointers::<LINE>::new();
+        // Position i of a stage column is row p0 - line + i; rows outside the plane repeat its first or last one.
+        let load = |p0: usize, base, out: &mut Pointers<{ 5 * LINE }>| {
+            out.take_from(&plane.rows, p0 as isize - line as isize, base, line + strip);
+        };
+        load(0, source, &mut next);
+        let mut p0 = 0;
+        // Columns begin up to a line before row 0, so a strip past the last row ends the last lines.
+        while p0 < rows + line {
+            from.clone_from(&next);
+            if p0 + strip < rows + line {
+                load((p0 + strip).min(rows - 1 + line), source, &mut next);
+            } else {
+                load(0, upcoming, &mut next);
+            }
+            // Rows that no line of this strip needs are not transposed.
+            let (low, high) = (
+                if p0 == 0 { line } else { 0 },
+                (line + strip).min(line + rows - p0.min(rows)),
+            );
+            let high = high.max(low + 1).next_multiple_of(n);
+            let mut walk = plane.columns.cursor(0);
+            let mut q = 0;
+            while q < columns {
+                if q + n > columns {
+                    q = columns - n;
+                    walk = plane.columns.cursor(q);
+                }
+                to.take(&mut walk, destination, n);
+                let far = AHEAD;
+                let new_lines = V::BYTES == LINE || (q * W).is_multiple_of(LINE);
+                let mut r = low;
+                while r < high {
+                    if new_lines && r >= line {
+                        ask(&from[r..r + n], &next[r..r + n], q * W, columns * W, far);
+                    }
+                    // SAFETY: `from` has line + strip pointers to rows of the plane and r + n is at most that; the stage has
+                    // as many columns as a vector has elements, of pitch bytes each.
+                    unsafe {
+                        let sink = Stage {
+                            at: stage.add(r * W),
+                            pitch,
+                        };
+                        let rows = &from[r..r + n];
+                        block::<V, W>(|i| rows.get_unchecked(i).add(q * W), &sink);
+                    }
+                    r += n;
+                }
+                for (c, &to) in to[..n].iter().enumerate() {
+                    let shift = to as usize % LINE / W;
+                    // Line j of the strip holds rows p0 + j * line - shift and on.
+                    for j in 0..lines {
+                        let at = p0 + j * line;
+                        // SAFETY: a whole line inside the plane is staged (its first row is at most `line` before p0) and
+                        // aligned by the choice of `shift`; a cut one is copied as far as it is inside.
+                        unsafe {
+                            let staged = stage.add(c * pitch + (line + j * line - shift) * W);
+                            let to = to.cast_mut();
+                            if at >= shift && at - shift + line <= rows {
+                                let to = to.add((at - shift) * W);
+                                for part in (0..LINE).step_by(V::BYTES) {
+                                    V::load(staged.add(part)).stream(to.add(part));
+                                }
+                            } else {
+                                let begin = at.max(shift) - shift;
+                                let end = (at + line).max(shift).min(rows + shift) - shift;
+                                if begin < end {
+                                    let skip = begin + shift - at;
+                                    std::ptr::copy_nonoverlapping(
+                                        staged.add(skip * W),
+                                        to.add(begin * W),
+                                        (end - begin) * W,
+                                    );
+                                }
+                            }
+                        }
+                    }
+                }
+                q += n;
+            }
+            p0 += strip;
+        }
+    }
+}
+
+/// The most rows of a plane that is packed.
+pub(crate) const PACKED: usize = 512;
+
+/// Streams columns that lie side by side in the destination, as many as fit the stage at once.
+///
+/// # Safety (of `work`)
+///
+/// As `run`; both axes are at least as long as a vector, and there are at most `PACKED` rows.
+pub(crate) struct Packed<'a, V, const W: usize> {
+    pub(crate) plane: &'a Plane,
+    pub(crate) at: At,
+    pub(crate) vector: PhantomData<V>,
+}
+
+impl<V: Vector, const W: usize> Work for Packed<'_, V, W> {
+    #[inline(always)]
+    unsafe fn work(self) {
+        let Packed { plane, at, .. } = self;
+        let n = V::BYTES / W;
+        let (rows, columns) = (plane.rows.len, plane.columns.len);
+        let column = rows * W;
+        const { assert!(PACKED * V::BYTES <= STAGE) };
+        // Whole blocks of columns that fit; n of them do, as rows * W * n is at most PACKED * V::BYTES.
+        let group = (8192 / column / n * n).clamp(n, LINE);
+        let mut stage = Staging(MaybeUninit::uninit());
+        let stage = stage.0.as_mut_ptr().cast::<u8>();
+        let (mut from, mut next) = (Pointers::<PACKED>::new(), Pointers::<PACKED>::new());
+        from.take(&mut plane.rows.cursor(0), at.source, rows);
+        next.take(&mut plane.rows.cursor(0), at.upcoming, rows);
+        let mut walk = plane.columns.cursor(0);
+        let mut to = Pointers::<LINE>::new();
+        let mut q = 0;
+        while q < columns {
+            let mut count = group.min(columns - q);
+            if count < n {
+                (q, count) = (columns - n, n);
+                walk = plane.columns.cursor(q);
+            }
+            to.take(&mut walk, at.destination, count);
+            let mut c = 0;
+            while c < count {
+                c = c.min(count - n);
+                let far = (FLY / rows).clamp(AHEAD, 8 * AHEAD);
+                let new_lines = V::BYTES == LINE || ((q + c) * W).is_multiple_of(LINE);
+                let mut r = 0;
+                while r < rows {
+                    r = r.min(rows - n);
+                    if new_lines {
+                        ask(
+                            &from[r..r + n],
+                            &next[r..r + n],
+                            (q + c) * W,
+                            columns * W,
+                            far,
+                        );
+                    }
+                    // SAFETY: rows r..r + n and columns q + c..q + c + n are of the plane; the stage holds `count`
+                    // columns of `column` bytes, and the vector stays inside each of them.
+                    unsafe {
+                        let sink = Stage {
+                            at: stage.add(c * column + r * W),
+                            pitch: column,
+                        };
+                        let rows = &from[r..r + n];
+                        block::<V, W>(|i| rows.get_unchecked(i).add((q + c) * W), &sink);
+                    }
+                    r += n;
+                }
+                c += n;
+            }
+            // Columns of one round of the innermost loop are one run; a new round starts another.
+            let mut first = 0;
+            while first < count {
+                let mut end = first + 1;
+                while end < count && to[end] == to[end - 1].wrapping_add(column) {
+                    end += 1;
+                }
+                // SAFETY: columns first..end are staged, and side by side in the destination.
+                unsafe {
+                    runs::stream_near::<V>(
+                        stage.add(first * column),
+                        to[first].cast_mut(),
+                        (end - first) * column,
+                    );
+                }
+                first = end;
+            }
+            q += count;
+        }
+    }
+}

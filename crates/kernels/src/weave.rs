@@ -1,0 +1,319 @@
+//! Interleaving a few rows into one run, and separating a run into a few rows.
+//!
+//! Three planes of a picture to pixels and back, complex numbers to parts, pairs to halves: one axis has so few elements
+//! that they are less than a vector of 16 bytes. Sixteen bytes of each of `k` rows make `16 * k` bytes of the run. Each
+//! 16 bytes of the result take some from each of the `k` inputs: `k` shuffles of bytes within lanes, or-ed together,
+//! with tables made when the move is prepared. A wider vector does the same to several chunks at once, one in each lane.
+//!
+//! The price is `k * k` shuffles for `k` vectors; up to fifteen bytes that is less than a transpose with unused rows.
+
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+use crate::plane::At;
+use crate::runs;
+use crate::simd::{Set, Vector, Work, prefetch};
+
+/// Bytes of the stage that becomes streamed.
+const STAGE: usize = 12 << 10;
+/// How far ahead the contiguous side is asked for, in bytes.
+const AHEAD: usize = 1024;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Weave {
+    /// Bytes of an element.
+    width: usize,
+    /// Rows; `rows * width` is less than 16.
+    rows: usize,
+    /// Elements of each row.
+    len: usize,
+    /// Bytes from one row to the next, on the side that has rows.
+    stride: isize,
+    /// Rows to a run; otherwise a run to rows.
+    join: bool,
+    stream: bool,
+    /// Which byte of input `i` goes to each byte of output `o`, at `o * rows + i`; the top bit stands for none.
+    tables: Box<[[u8; 16]]>,
+}
+
+impl Weave {
+    pub(crate) fn new(
+        width: usize,
+        rows: usize,
+        len: usize,
+        stride: isize,
+        join: bool,
+        stream: bool,
+    ) -> Weave {
+        debug_assert!(rows * width < 16);
+        let mut tables = vec![[0x80; 16]; rows * rows].into_boxed_slice();
+        for run_byte in 0..16 * rows {
+            let (element, byte) = (run_byte / width, run_byte % width);
+            let (row, row_byte) = (element % rows, element / rows * width + byte);
+            let (output, at, input, from) = if join {
+                (run_byte / 16, run_byte % 16, row, row_byte)
+            } else {
+                (row, row_byte, run_byte / 16, run_byte % 16)
+            };
+            tables[output * rows + input][at] = from as u8;
+        }
+        Weave {
+            width,
+            rows,
+            len,
+            stride,
+            join,
+            stream,
+            tables,
+        }
+    }
+
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+}
+
+/// Moves all rows.
+///
+/// # Safety
+///
+/// The CPU has the set. The rows and the run are readable and writable and do not overlap.
+pub(crate) unsafe fn run<S: Set>(weave: &Weave, at: At) {
+    // SAFETY: the caller's promise; each vector holds no more elements than a row.
+    unsafe {
+        if weave.len * weave.width >= S::Wide::BYTES {
+            enter::<S, S::Wide>(weave, at);
+        } else if weave.len * weave.width >= 16 {
+            enter::<S, S::Quarter>(weave, at);
+        } else {
+            elements(weave, at);
+        }
+    }
+}
+
+/// # Safety
+///
+/// As `run`; rows have at least `V::BYTES`.
+unsafe fn enter<S: Set, V: Vector>(weave: &Weave, at: At) {
+    let vector = PhantomData::<V>;
+    // SAFETY: the caller's promise; the number is that of the rows, 0 where the kernel shall look it up.
+    unsafe {
+        match weave.rows {
+            2 => S::enter(Rows::<V, 2> { weave, at, vector }),
+            3 => S::enter(Rows::<V, 3> { weave, at, vector }),
+            4 => S::enter(Rows::<V, 4> { weave, at, vector }),
+            _ => S::enter(Rows::<V, 0> { weave, at, vector }),
+        }
+    }
+}
+
+/// # Safety (of `work`)
+///
+/// As `run`; rows have at least `V::BYTES`, and `K` is their number or 0.
+struct Rows<'a, V, const K: usize> {
+    weave: &'a Weave,
+    at: At,
+    vector: PhantomData<V>,
+}
+
+#[repr(align(64))]
+struct Staging(MaybeUninit<[u8; STAGE]>);
+
+impl<V: Vector, const K: usize> Work for Rows<'_, V, K> {
+    #[inline(always)]
+    unsafe fn work(self) {
+        let Rows { weave, at, .. } = self;
+        let k = if K > 0 { K } else { weave.rows };
+        let bytes = weave.len * weave.width;
+        let mut stage = Staging(MaybeUninit::uninit());
+        let stage = stage.0.as_mut_ptr().cast::<u8>();
+        // Bytes of each row done at once. At least a vector: 15 rows of 64 bytes fit the stage.
+        let piece = if weave.stream {
+            STAGE / k / V::BYTES * V::BYTES
+        } else {
+            bytes
+        };
+        // Short rows end before a fixed distance is useful; then the same place of the next box is asked for.
+        let ahead = if bytes > 2 * AHEAD {
+            AHEAD as isize
+        } else {
+            (at.upcoming as isize).wrapping_sub(at.source as isize)
+        };
+        let mut done = 0;
+        while done < bytes {
+            let mut length = piece.min(bytes - done);
+            if length < V::BYTES {
+                (done, length) = (bytes - V::BYTES, V::BYTES);
+            }
+            // SAFETY: bytes done..done + length of every row, and the same share of the run; the stage holds both.
+            unsafe {
+                if weave.join {
+                    let run = at.destination.add(done * k);
+                    let to = if weave.stream { stage } else { run };
+                    join::<V, K>(weave, at.source.add(done), to, length, ahead);
+                    if weave.stream {
+                        runs::stream_near::<V>(stage, run, length * k);
+                    }
+                } else {
+                    let run = at.source.add(done * k);
+                    if weave.stream {
+                        split::<V, K>(weave, run, stage, piece as isize, length, ahead);
+                        for row in 0..k {
+                            let to = at.destination.offset(row as isize * weave.stride).add(done);
+                            runs::stream_near::<V>(stage.add(row * piece), to, length);
+                        }
+                    } else {
+                        split::<V, K>(
+                            weave,
+                            run,
+                            at.destination.add(done),
+                            weave.stride,
+                            length,
+                            ahead,
+                        );
+                    }
+                }
+            }
+            done += length;
+        }
+    }
+}
+
+/// Interleaves `length` bytes of each row.
+///
+/// # Safety
+///
+/// `from` is in the first row; `length` bytes of every row are readable, `k` times as many writable at `to`. `length` is
+/// at least a vector.
+#[inline(always)]
+unsafe fn join<V: Vector, const K: usize>(
+    weave: &Weave,
+    from: *const u8,
+    to: *mut u8,
+    length: usize,
+    ahead: isize,
+) {
+    let k = if K > 0 { K } else { weave.rows };
+    let mut done = 0;
+    while done < length {
+        done = done.min(length - V::BYTES);
+        // SAFETY: `done` is at most a vector before the end of the rows. The chunk of lane l is 16 * k bytes long.
+        unsafe {
+            let run = to.add(done * k);
+            let row = |i: usize| {
+                let row = from.offset(i as isize * weave.stride).add(done);
+                prefetch(row.wrapping_offset(ahead));
+                V::load(row)
+            };
+            mix::<V, K>(weave, row, |o, v| v.store_lanes(run.add(o * 16), k * 16));
+        }
+        done += V::BYTES;
+    }
+}
+
+/// Separates a run into `length` bytes of each row.
+///
+/// # Safety
+///
+/// `k` times `length` bytes are readable at `from`; `to` is in the first row, and `length` bytes of every row, `stride`
+/// apart, are writable. `length` is at least a vector.
+#[inline(always)]
+unsafe fn split<V: Vector, const K: usize>(
+    weave: &Weave,
+    from: *const u8,
+    to: *mut u8,
+    stride: isize,
+    length: usize,
+    ahead: isize,
+) {
+    let k = if K > 0 { K } else { weave.rows };
+    let mut done = 0;
+    while done < length {
+        done = done.min(length - V::BYTES);
+        // SAFETY: as `join`.
+        unsafe {
+            let run = from.add(done * k);
+            let chunk = |i: usize| {
+                prefetch(run.wrapping_offset(ahead).wrapping_add(i * V::BYTES));
+                V::load_lanes(run.add(i * 16), k * 16)
+            };
+            mix::<V, K>(weave, chunk, |o, v| {
+                v.store(to.offset(o as isize * stride).add(done))
+            });
+        }
+        done += V::BYTES;
+    }
+}
+
+/// Makes every output of all inputs.
+///
+/// # Safety
+///
+/// The CPU has `V`; `input` and `output` may be called with numbers below that of the rows.
+#[inline(always)]
+unsafe fn mix<V: Vector, const K: usize>(
+    weave: &Weave,
+    input: impl Fn(usize) -> V,
+    output: impl Fn(usize, V),
+) {
+    let k = if K > 0 { K } else { weave.rows };
+    let mut inputs = [input(0); 16];
+    for (i, v) in inputs.iter_mut().enumerate().take(k).skip(1) {
+        *v = input(i);
+    }
+    for o in 0..k {
+        // SAFETY: there are k * k tables; the CPU has `V`.
+        unsafe {
+            let table = |i: usize| V::splat_lane(weave.tables.get_unchecked(o * k + i).as_ptr());
+            let mut v = inputs[0].shuffle(table(0));
+            for (i, input) in inputs.iter().enumerate().take(k).skip(1) {
+                v = v.or(input.shuffle(table(i)));
+            }
+            output(o, v);
+        }
+    }
+}
+
+/// Rows shorter than any vector.
+///
+/// # Safety
+///
+/// As `run`.
+unsafe fn elements(weave: &Weave, at: At) {
+    let w = weave.width;
+    for row in 0..weave.rows {
+        for i in 0..weave.len {
+            let (in_row, in_run) = (
+                row as isize * weave.stride + (i * w) as isize,
+                ((i * weave.rows + row) * w) as isize,
+            );
+            let (from, to) = if weave.join {
+                (in_row, in_run)
+            } else {
+                (in_run, in_row)
+            };
+            // SAFETY: an element of a row and of the run.
+            unsafe {
+                std::ptr::copy_nonoverlapping(at.source.offset(from), at.destination.offset(to), w)
+            };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Weave;
+
+    #[test]
+    fn three_rows_of_bytes_become_pixels() {
+        let weave = Weave::new(1, 3, 100, 100, true, false);
+        // The first 16 bytes of the run: r0 g0 b0 r1 .. r5.
+        assert_eq!(
+            weave.tables[0],
+            [
+                0, 128, 128, 1, 128, 128, 2, 128, 128, 3, 128, 128, 4, 128, 128, 5
+            ]
+        );
+        assert_eq!(weave.tables[1][..4], [128, 0, 128, 128]);
+    }
+}

@@ -1,0 +1,181 @@
+//! The naive oracle, and data that can't hide a mistake.
+#![allow(dead_code)] // each test file uses a part
+
+use minormajor_kernels::{Isa, Loop, Stores, Tuning};
+use proptest::prelude::*;
+
+/// The byte that no source holds at the place where it would be expected: what gaps keep.
+pub const SENTINEL: u8 = 0xA5;
+
+/// Calls `f` with the source and destination byte offset of every element, in any order.
+pub fn elements(
+    source: isize,
+    destination: isize,
+    loops: &[Loop],
+    f: &mut dyn FnMut(usize, usize),
+) {
+    match loops.split_first() {
+        None => f(source as usize, destination as usize),
+        Some((l, rest)) => {
+            for i in 0..l.extent as isize {
+                elements(
+                    source + i * l.source,
+                    destination + i * l.destination,
+                    rest,
+                    f,
+                );
+            }
+        }
+    }
+}
+
+/// What a move makes of a destination: element by element.
+pub fn oracle(
+    width: usize,
+    source: usize,
+    destination: usize,
+    loops: &[Loop],
+    from: &[u8],
+    to: &mut [u8],
+) {
+    elements(source as isize, destination as isize, loops, &mut |s, d| {
+        to[d..d + width].copy_from_slice(&from[s..s + width]);
+    });
+}
+
+/// Bytes of which no two within 251 are equal, except where a block of 251 begins; equal ones further apart differ in
+/// their neighbours.
+pub fn distinct(length: usize) -> Vec<u8> {
+    (0..length)
+        .map(|i| {
+            ((i % 251) as u8)
+                .wrapping_add((i / 251) as u8)
+                .wrapping_mul(167)
+                ^ (i / 64009) as u8
+        })
+        .collect()
+}
+
+/// The bytes that each side needs.
+pub fn lengths(width: usize, source: usize, destination: usize, loops: &[Loop]) -> (usize, usize) {
+    let (mut s, mut d) = (source as isize, destination as isize);
+    if loops.iter().any(|l| l.extent == 0) {
+        return (0, 0);
+    }
+    for l in loops {
+        s += (l.extent as isize - 1) * l.source.max(0);
+        d += (l.extent as isize - 1) * l.destination.max(0);
+    }
+    (s as usize + width, d as usize + width)
+}
+
+/// A loop: extent, source stride, destination stride.
+pub fn l(extent: usize, source: isize, destination: isize) -> Loop {
+    Loop {
+        extent,
+        source,
+        destination,
+    }
+}
+
+/// A case: width, offsets, loops, in bytes.
+#[derive(Debug, Clone)]
+pub struct Case {
+    pub width: usize,
+    pub source: usize,
+    pub destination: usize,
+    pub loops: Vec<Loop>,
+}
+
+/// Nests with distinct destination places: the destination is a permutation of the loops with gaps between, the source
+/// another permutation with gaps, repeats and reversals; negative destination strides too.
+pub fn case() -> impl Strategy<Value = Case> {
+    let extent = prop_oneof![3 => 1usize..6, 3 => prop::sample::select(vec![7, 8, 13, 15, 16, 17, 24, 31, 33]), 1 => 60usize..140];
+    let loops = prop::collection::vec(
+        (
+            extent,
+            any::<u32>(),
+            any::<u32>(),
+            0usize..4,
+            0usize..4,
+            0u8..12,
+            0u8..12,
+        ),
+        0..6,
+    );
+    (
+        prop::sample::select(vec![1usize, 2, 4, 8, 16]),
+        loops,
+        0usize..70,
+        0usize..70,
+    )
+        .prop_map(|(width, mut loops, source, destination)| {
+            // Keep a case at some ten thousand elements.
+            while loops.iter().map(|l| l.0).product::<usize>() > 20_000 {
+                loops.pop();
+            }
+            let strides = |key: &dyn Fn(usize) -> u32, gap: &dyn Fn(usize) -> usize| {
+                let mut order: Vec<usize> = (0..loops.len()).collect();
+                order.sort_by_key(|&i| key(i));
+                let mut strides = vec![0isize; loops.len()];
+                let mut next = width;
+                for i in order {
+                    // Most loops follow one another closely, so that merging and contiguous runs happen.
+                    next += [0, 0, 1, width][gap(i)];
+                    strides[i] = next as isize;
+                    next *= loops[i].0;
+                }
+                strides
+            };
+            let s = strides(&|i| loops[i].1, &|i| loops[i].3);
+            let d = strides(&|i| loops[i].2, &|i| loops[i].4);
+            let mut case = Case {
+                width,
+                source,
+                destination,
+                loops: Vec::new(),
+            };
+            for (i, &(extent, _, _, _, _, source_kind, destination_kind)) in
+                loops.iter().enumerate()
+            {
+                let (mut s, mut d) = (s[i], d[i]);
+                match source_kind {
+                    0 => s = 0,
+                    1 => {
+                        case.source += (extent - 1) * s as usize;
+                        s = -s;
+                    }
+                    _ => {}
+                }
+                if destination_kind == 0 {
+                    case.destination += (extent - 1) * d as usize;
+                    d = -d;
+                }
+                case.loops.push(l(extent, s, d));
+            }
+            case
+        })
+}
+
+pub fn expected(case: &Case) -> (Vec<u8>, Vec<u8>) {
+    let (s, d) = lengths(case.width, case.source, case.destination, &case.loops);
+    let from = distinct(s);
+    let mut to = vec![SENTINEL; d + 5];
+    oracle(
+        case.width,
+        case.source,
+        case.destination,
+        &case.loops,
+        &from,
+        &mut to,
+    );
+    (from, to)
+}
+
+/// Every instruction set of this machine, with both kinds of stores.
+pub fn tunings() -> impl Iterator<Item = Tuning> {
+    let stores = [Stores::Plain, Stores::Streaming];
+    Isa::available()
+        .iter()
+        .flat_map(move |&isa| stores.map(|stores| Tuning { isa, stores }))
+}

@@ -1,0 +1,145 @@
+//! No kernel touches a byte outside its buffers: pages that fault stand right before and right after them.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use common::{Case, case, expected, l, tunings};
+use minormajor_kernels::Move;
+use proptest::prelude::*;
+
+const PAGE: usize = 4096;
+
+/// A buffer between two pages that can't be touched, flush with one of them.
+struct Guarded {
+    map: *mut u8,
+    mapped: usize,
+    start: usize,
+    length: usize,
+}
+
+impl Guarded {
+    fn new(bytes: &[u8], at_end: bool) -> Guarded {
+        let inside = bytes.len().next_multiple_of(PAGE);
+        let mapped = inside + 2 * PAGE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: a new mapping at an address of the system's choice.
+        let map =
+            unsafe { libc::mmap(std::ptr::null_mut(), mapped, libc::PROT_NONE, flags, -1, 0) };
+        assert_ne!(map, libc::MAP_FAILED);
+        let map = map.cast::<u8>();
+        // SAFETY: pages 1 to the last but one of that mapping.
+        let done = unsafe {
+            libc::mprotect(
+                map.add(PAGE).cast(),
+                inside.max(1),
+                libc::PROT_READ | libc::PROT_WRITE,
+            )
+        };
+        assert_eq!(done, 0);
+        let start = PAGE + if at_end { inside - bytes.len() } else { 0 };
+        let mut guarded = Guarded {
+            map,
+            mapped,
+            start,
+            length: bytes.len(),
+        };
+        guarded.bytes().copy_from_slice(bytes);
+        guarded
+    }
+
+    fn bytes(&mut self) -> &mut [u8] {
+        // SAFETY: start..start + length of the map is readable, writable and initialised (to zero by the system).
+        unsafe { std::slice::from_raw_parts_mut(self.map.add(self.start), self.length) }
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        // SAFETY: the mapping made in `new`.
+        unsafe {
+            libc::munmap(self.map.cast(), self.mapped);
+        }
+    }
+}
+
+fn runs_between_guards(case: &Case) {
+    let (from, want) = expected(case);
+    // `expected` gives the destination some bytes more than it needs.
+    let m = Move::new(case.width, case.source, case.destination, &case.loops).unwrap();
+    let want = &want[..m.destination_len()];
+    for at_end in [false, true] {
+        let mut source = Guarded::new(&from[..m.source_len()], at_end);
+        for tuning in tunings() {
+            let mut destination = Guarded::new(&vec![common::SENTINEL; want.len()], at_end);
+            let m = Move::tuned(
+                case.width,
+                case.source,
+                case.destination,
+                &case.loops,
+                &tuning,
+            )
+            .unwrap();
+            m.run(source.bytes(), destination.bytes()).unwrap();
+            assert!(
+                destination.bytes() == want,
+                "{} {tuning:?} {case:?}",
+                m.kernel()
+            );
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_nest(case in case()) {
+        runs_between_guards(&case);
+    }
+}
+
+#[test]
+fn matrices_of_all_widths() {
+    for width in [1, 2, 4, 8, 16usize] {
+        for (rows, columns) in [
+            (3, 200),
+            (200, 3),
+            (5, 333),
+            (17, 129),
+            (64, 64),
+            (300, 65),
+            (700, 90),
+            (128, 257),
+        ] {
+            for gap in [0, width, 64] {
+                let (s, d) = (
+                    (columns * width + gap) as isize,
+                    (rows * width + gap) as isize,
+                );
+                let loops = vec![l(rows, s, width as isize), l(columns, width as isize, d)];
+                runs_between_guards(&Case {
+                    width,
+                    source: 0,
+                    destination: 0,
+                    loops,
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn runs_of_all_lengths() {
+    for run in (1..140).chain([255, 256, 257, 1000, 8192, 8193, 20_000]) {
+        for gap in [0, 1, 64] {
+            let (near, far) = (run as isize + gap, 3 * run as isize + gap);
+            let loops = vec![l(5, far, near), l(3, run as isize, 5 * near), l(run, 1, 1)];
+            runs_between_guards(&Case {
+                width: 1,
+                source: 0,
+                destination: 0,
+                loops,
+            });
+        }
+    }
+}

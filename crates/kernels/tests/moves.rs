@@ -1,0 +1,275 @@
+//! Moves and fills against the naive oracle: every width, strides of every sign, windows at every cut.
+
+mod common;
+
+use common::{Case, SENTINEL, case, distinct, elements, expected, l, lengths, oracle, tunings};
+use minormajor_kernels::{Buffer, Fill, FillLoop, Move, NestError};
+use proptest::prelude::*;
+
+/// Cut points of the destination that lie in no element, the ends among them.
+fn cuts(case: &Case, length: usize, wanted: &[usize]) -> Vec<usize> {
+    let mut inside = vec![false; length + 1];
+    elements(
+        case.source as isize,
+        case.destination as isize,
+        &case.loops,
+        &mut |_, d| {
+            inside[d + 1..d + case.width].fill(true);
+        },
+    );
+    let mut cuts: Vec<usize> = wanted
+        .iter()
+        .map(|&w| w % (length + 1))
+        .filter(|&w| !inside[w])
+        .collect();
+    cuts.extend([0, length]);
+    cuts.sort_unstable();
+    cuts
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_run_is_what_the_oracle_says(case in case()) {
+        let (from, want) = expected(&case);
+        for tuning in tunings() {
+            let mut to = vec![SENTINEL; want.len()];
+            let m = Move::tuned(case.width, case.source, case.destination, &case.loops, &tuning).unwrap();
+            m.run(&from, &mut to).unwrap();
+            prop_assert!(to == want, "{} {tuning:?}", m.kernel());
+        }
+    }
+
+    #[test]
+    fn windows_together_are_the_whole(case in case(), wanted in prop::collection::vec(any::<usize>(), 0..12)) {
+        let (from, want) = expected(&case);
+        for tuning in tunings() {
+        let mut to = vec![SENTINEL; want.len()];
+        let m = Move::tuned(case.width, case.source, case.destination, &case.loops, &tuning).unwrap();
+        for pair in cuts(&case, to.len(), &wanted).windows(2) {
+            m.run_window(&from, &mut to[pair[0]..pair[1]], pair[0]).unwrap();
+        }
+        prop_assert!(to == want, "{} {tuning:?}", m.kernel());
+        }
+    }
+
+    #[test]
+    fn a_fill_repeats_its_pattern(case in case(), wanted in prop::collection::vec(any::<usize>(), 0..4)) {
+        let loops: Vec<FillLoop> =
+            case.loops.iter().map(|l| FillLoop { extent: l.extent, destination: l.destination }).collect();
+        let pattern = &distinct(16)[..case.width];
+        let (_, length) = lengths(case.width, case.source, case.destination, &case.loops);
+        let mut want = vec![SENTINEL; length];
+        elements(0, case.destination as isize, &case.loops.iter().map(|x| l(x.extent, 0, x.destination)).collect::<Vec<_>>(),
+            &mut |_, d| want[d..d + case.width].copy_from_slice(pattern));
+        for tuning in tunings() {
+            let fill = Fill::tuned(pattern, case.destination, &loops, &tuning).unwrap();
+            let mut to = vec![SENTINEL; length];
+            fill.run(&mut to).unwrap();
+            prop_assert!(to == want, "{} {tuning:?}", fill.kernel());
+            let mut to = vec![SENTINEL; length];
+            for pair in cuts(&case, length, &wanted).windows(2) {
+                fill.run_window(&mut to[pair[0]..pair[1]], pair[0]).unwrap();
+            }
+            prop_assert!(to == want, "{} {tuning:?}", fill.kernel());
+        }
+    }
+
+    #[test]
+    fn too_short_by_a_byte_is_an_error_and_writes_nothing(case in case()) {
+        let m = Move::new(case.width, case.source, case.destination, &case.loops).unwrap();
+        let (s, d) = (m.source_len(), m.destination_len());
+        let mut to = vec![SENTINEL; d];
+        prop_assert_eq!(m.run(&distinct(s - 1), &mut to),
+            Err(NestError::TooShort { buffer: Buffer::Source, needed: s, got: s - 1 }));
+        prop_assert_eq!(m.run_window(&distinct(s - 1), &mut to, 0),
+            Err(NestError::TooShort { buffer: Buffer::Source, needed: s, got: s - 1 }));
+        prop_assert_eq!(m.run(&distinct(s), &mut to[..d - 1]),
+            Err(NestError::TooShort { buffer: Buffer::Destination, needed: d, got: d - 1 }));
+        prop_assert!(to.iter().all(|&b| b == SENTINEL));
+    }
+}
+
+#[test]
+fn the_oracle_transposes_a_known_matrix() {
+    let mut to = [0; 6];
+    oracle(1, 0, 0, &[l(2, 3, 1), l(3, 1, 2)], b"abcdef", &mut to);
+    assert_eq!(&to, b"adbecf");
+    let mut to = *b"........";
+    oracle(2, 4, 1, &[l(3, -2, 2)], b"aabbcc", &mut to);
+    assert_eq!(&to, b".ccbbaa.");
+}
+
+#[test]
+fn the_data_is_distinct_at_short_distances() {
+    let data = distinct(70_000);
+    for w in data.windows(5) {
+        assert!(w[1..].iter().all(|b| *b != w[0]));
+    }
+}
+
+#[test]
+fn nothing_to_do() {
+    let m = Move::new(4, 100, 100, &[l(3, 4, 4), l(0, 1 << 60, 1 << 60)]).unwrap();
+    assert_eq!((m.bytes(), m.source_len(), m.destination_len()), (0, 0, 0));
+    m.run(&[], &mut []).unwrap();
+    m.run_window(&[], &mut [], 7).unwrap();
+}
+
+#[test]
+fn one_element() {
+    let m = Move::new(8, 3, 1, &[l(1, isize::MIN, isize::MAX)]).unwrap();
+    let mut to = [SENTINEL; 10];
+    m.run(b"abcdefghijk", &mut to).unwrap();
+    assert_eq!(&to[1..9], b"defghijk");
+    assert_eq!((to[0], to[9]), (SENTINEL, SENTINEL));
+}
+
+#[test]
+fn refused_nests() {
+    assert_eq!(
+        Move::new(3, 0, 0, &[]).unwrap_err(),
+        NestError::Width { width: 3 }
+    );
+    assert_eq!(
+        Fill::new(&[], 0, &[]).unwrap_err(),
+        NestError::Width { width: 0 }
+    );
+    assert_eq!(
+        Move::new(1, 3, 0, &[l(3, -2, 1)]).unwrap_err(),
+        NestError::BeforeStart {
+            buffer: Buffer::Source,
+            lowest: -1
+        }
+    );
+    assert_eq!(
+        Move::new(1, 0, 3, &[l(3, 2, -2)]).unwrap_err(),
+        NestError::BeforeStart {
+            buffer: Buffer::Destination,
+            lowest: -1
+        }
+    );
+    let over = |buffer| NestError::Overflow { buffer };
+    assert_eq!(
+        Move::new(1, usize::MAX, 0, &[]).unwrap_err(),
+        over(Buffer::Source)
+    );
+    assert_eq!(
+        Move::new(1, 0, 0, &[l(2, isize::MAX, 1)]).unwrap_err(),
+        over(Buffer::Source)
+    );
+    assert_eq!(
+        Move::new(1, 0, 0, &[l(usize::MAX, 0, isize::MAX); 5]).unwrap_err(),
+        over(Buffer::Destination)
+    );
+    assert_eq!(
+        Move::new(1, 0, 0, &[l(usize::MAX, 0, 0); 5]).unwrap_err(),
+        over(Buffer::Destination)
+    );
+    assert_eq!(
+        Move::new(1, usize::MAX, 0, &[l(3, isize::MIN, 1)]).unwrap_err(),
+        NestError::BeforeStart {
+            buffer: Buffer::Source,
+            lowest: -1
+        }
+    );
+    assert_eq!(
+        Move::new(1, 0, usize::MAX, &[l(2, 1, isize::MIN)]).unwrap_err(),
+        over(Buffer::Destination)
+    );
+}
+
+#[test]
+fn a_window_that_cuts_an_element() {
+    let m = Move::new(4, 0, 0, &[l(3, 4, 8)]).unwrap();
+    let mut to = [SENTINEL; 20];
+    assert_eq!(
+        m.run_window(&[0; 12], &mut to[..10], 0),
+        Err(NestError::CutElement {
+            element: 8,
+            width: 4,
+            edge: 10
+        })
+    );
+    assert_eq!(
+        m.run_window(&[0; 12], &mut to[11..], 11),
+        Err(NestError::CutElement {
+            element: 8,
+            width: 4,
+            edge: 11
+        })
+    );
+    assert_eq!(to, [SENTINEL; 20]);
+    m.run_window(&[0; 12], &mut to[..7], 0).unwrap();
+    assert_eq!(
+        to[..8],
+        [0, 0, 0, 0, SENTINEL, SENTINEL, SENTINEL, SENTINEL]
+    );
+    m.run_window(&[0; 12], &mut [], usize::MAX).unwrap();
+    m.run_window(&[0; 12], &mut [0; 9], usize::MAX - 4).unwrap();
+}
+
+#[test]
+fn repeated_destinations_stay_inside() {
+    let m = Move::new(4, 0, 3, &[l(5, 4, 0), l(5, 1, 1), l(7, 2, 2)]).unwrap();
+    let mut to = vec![SENTINEL; m.destination_len() + 9];
+    m.run(&vec![1; m.source_len()], &mut to).unwrap();
+    let end = m.destination_len();
+    assert!(to[..3].iter().chain(&to[end..]).all(|&b| b == SENTINEL));
+    assert!(to[3..end].iter().all(|&b| b == 1));
+}
+
+#[test]
+fn moves_are_send_sync_and_clone() {
+    fn holds<T: Clone + Send + Sync + 'static>() {}
+    holds::<Move>();
+    holds::<Fill>();
+}
+
+/// Matrices of every width, larger than a strip, with rows and columns on and off lines.
+#[test]
+fn matrices() {
+    for width in [1usize, 2, 4, 8, 16] {
+        for (rows, columns) in [
+            (512, 64),
+            (300, 300),
+            (257, 131),
+            (1031, 97),
+            (64, 1000),
+            (3, 700),
+            (700, 3),
+            (17, 19),
+            (640, 5),
+        ] {
+            for (gap_s, gap_d, at_s, at_d) in [
+                (0, 0, 0, 0),
+                (width, width, width, width),
+                (64, 64, 0, 64 - width),
+                (3, 5, 1, 7),
+                (0, 0, 0, 1),
+            ] {
+                let (s, d) = (columns * width + gap_s, rows * width + gap_d);
+                let case = Case {
+                    width,
+                    source: at_s,
+                    destination: at_d,
+                    loops: vec![
+                        l(rows, s as isize, width as isize),
+                        l(columns, width as isize, d as isize),
+                    ],
+                };
+                let (from, want) = expected(&case);
+                for tuning in tunings() {
+                    let m = Move::tuned(width, at_s, at_d, &case.loops, &tuning).unwrap();
+                    let mut to = vec![SENTINEL; want.len()];
+                    m.run(&from, &mut to).unwrap();
+                    assert!(
+                        to == want,
+                        "{rows}x{columns} of {width}, gaps {gap_s} {gap_d}, {tuning:?}"
+                    );
+                }
+            }
+        }
+    }
+}
