@@ -22,3 +22,8 @@ pub mod files;
 pub use executor::{Progress, Relayout, RelayoutError, RunError, relayout};
 pub use minormajor_core::*;
 pub use minormajor_kernels::Kernel;
+
+/// The README's Rust blocks, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
