@@ -186,9 +186,13 @@ impl Facts {
         };
         match (self.padding_elements, self.padding_value) {
             (0, _) | (_, None) => rest.to_owned(),
+            (1, Some(PaddingValue::Unknown)) => {
+                format!("; 1 element of padding is left alone{rest}")
+            }
             (count, Some(PaddingValue::Unknown)) => {
                 format!("; {count} elements of padding are left alone{rest}")
             }
+            (1, Some(value)) => format!("; 1 element of padding is filled with {value}{rest}"),
             (count, Some(value)) => {
                 format!("; {count} elements of padding are filled with {value}{rest}")
             }

@@ -432,7 +432,10 @@ impl FillBox {
 impl fmt::Display for MoveBox {
     /// Loops as `(extent, source stride, destination stride)`, outermost first.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "from {} to {}:", self.source, self.destination)?;
+        write!(f, "from {} to {}", self.source, self.destination)?;
+        if !self.loops.is_empty() {
+            f.write_str(":")?;
+        }
         for l in self.loops.iter() {
             write!(f, " ({}, {}, {})", l.extent, l.source, l.destination)?;
         }
@@ -443,7 +446,10 @@ impl fmt::Display for MoveBox {
 impl fmt::Display for FillBox {
     /// Loops as `(extent, destination stride)`, outermost first.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at {}:", self.value, self.destination)?;
+        write!(f, "{} at {}", self.value, self.destination)?;
+        if !self.loops.is_empty() {
+            f.write_str(":")?;
+        }
         for l in self.loops.iter() {
             write!(f, " ({}, {})", l.extent, l.destination)?;
         }
