@@ -6,8 +6,8 @@ use std::path::Path;
 use crate::arguments::{ColorChoice, Draw};
 use crate::error::{Outcome, Stop};
 use crate::output::Output;
-use crate::picture::Picture;
 use crate::request;
+use minormajor::Picture;
 
 /// Draws the shape of the arguments.
 pub fn run(arguments: &Draw, output: &mut Output) -> Result<Outcome, Stop> {

@@ -10,7 +10,6 @@ mod help;
 mod index;
 mod inspect;
 mod output;
-mod picture;
 mod plan;
 mod relayout;
 mod request;

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use minormajor::files::{RelayoutOptions, RelayoutReport, relayout_file};
+use minormajor::files::{FileError, RelayoutOptions, RelayoutReport, relayout_file};
 
 use crate::arguments::Relayout;
 use crate::error::{Outcome, Stop};
@@ -29,7 +29,14 @@ pub fn run(arguments: &Relayout, output: &mut Output) -> Result<Outcome, Stop> {
     let progress = |done, total| watched.report(done, total);
     let report = relayout_file(&arguments.input, &arguments.output, &options, &progress);
     watched.finish();
-    let report = report.map_err(|error| Stop::Line(error.to_string()))?;
+    let report = report.map_err(|error| {
+        Stop::Line(match error {
+            FileError::NoShape { .. } => {
+                format!("{error} (or say --shape, as in --shape 'f32[2,3]')")
+            }
+            _ => error.to_string(),
+        })
+    })?;
     if !arguments.quiet {
         writeln!(output, "{}", summary(&report))?;
     }

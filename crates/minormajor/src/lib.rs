@@ -3,6 +3,7 @@
 //! - Everything of `minormajor-core` is here: [`Shape`], [`ArrayShape`], [`Layout`],
 //!   [`AddressMap`], [`Plan`].
 //! - [`Relayout`] runs a plan on buffers in memory, with threads; [`relayout`] is the short way.
+//! - [`Picture`] draws an array and its memory, as text and as SVG.
 //! - [`files`] says what arrays a file holds, and moves a file's array to another layout.
 //!
 //! ```
@@ -18,10 +19,12 @@
 
 mod executor;
 pub mod files;
+mod picture;
 
 pub use executor::{Progress, Relayout, RelayoutError, RunError, relayout};
 pub use minormajor_core::*;
 pub use minormajor_kernels::Kernel;
+pub use picture::Picture;
 
 /// The README's Rust blocks, as tests.
 #[cfg(doctest)]

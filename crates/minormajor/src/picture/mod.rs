@@ -11,7 +11,7 @@ mod select;
 mod svg;
 mod terminal;
 
-use minormajor::{
+use minormajor_core::{
     AddressMap, ArrayShape, Layout, Location, PaddingValue, ShapeError, TileDimension,
 };
 
@@ -22,6 +22,15 @@ const LETTERS: i64 = 26;
 ///
 /// Small arrays have a letter for every element, in the order in which people write them; in
 /// larger ones the array shows positions and memory shows indices.
+///
+/// ```
+/// use minormajor::{Picture, Shape};
+///
+/// let shape: Shape = "f32[2,3]{0,1:PAD(3,5)}".parse()?;
+/// let text = Picture::new(shape.as_array()?)?.to_text(80, false);
+/// assert!(text.contains("a d 0 b e 0 c f 0 0 0 0 0 0 0"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Picture {
     shape: ArrayShape,
@@ -370,7 +379,7 @@ mod tests {
 
     fn picture(text: &str) -> Picture {
         Picture::new(
-            text.parse::<minormajor::Shape>()
+            text.parse::<minormajor_core::Shape>()
                 .unwrap()
                 .as_array()
                 .unwrap(),
@@ -450,7 +459,7 @@ mod tests {
 
     #[test]
     fn arrays_without_enough_said_have_no_picture() {
-        let shape: minormajor::Shape = "f32[2,?]".parse().unwrap();
+        let shape: minormajor_core::Shape = "f32[2,?]".parse().unwrap();
         assert!(Picture::new(shape.as_array().unwrap()).is_err());
     }
 }
