@@ -74,14 +74,14 @@ impl Facts {
             minor: [from.minor_dimension(), to.minor_dimension()],
             tiled: [from.is_tiled(), to.is_tiled()],
         };
-        let same_shape = from.array().is_some() && from.array() == to.array();
+        let same_shape = || from.array().is_some() && from.array() == to.array();
         facts.class = facts.classify(plan, same_shape);
         facts
     }
 
-    fn classify(&self, plan: &Plan, same_shape: bool) -> PlanClass {
+    fn classify(&self, plan: &Plan, same_shape: impl Fn() -> bool) -> PlanClass {
         if plan.general.is_some() {
-            return if same_shape && self.padding_elements == 0 {
+            return if self.padding_elements == 0 && same_shape() {
                 PlanClass::Identity
             } else {
                 PlanClass::General
@@ -92,7 +92,7 @@ impl Facts {
                 b.source == b.destination && b.loops.iter().all(|l| l.source == l.destination)
             });
         if in_place {
-            return if same_shape || plan.fills.is_empty() {
+            return if plan.fills.is_empty() || same_shape() {
                 PlanClass::Identity
             } else {
                 PlanClass::Retag

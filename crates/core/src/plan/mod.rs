@@ -159,6 +159,31 @@ impl Plan {
         if to.elements == 0 {
             return Ok(());
         }
+        let value = Loop {
+            extent: self.elements.value_units,
+            source: 1,
+            destination: 1,
+        };
+        if let (Some(sources), Some(destinations)) = (from.strides(), to.strides()) {
+            // Nothing is tiled: every dimension is a loop. The way below comes to the same, and
+            // takes longer.
+            let mut loops: SmallVec<[Loop; 6]> = SmallVec::new();
+            for (&extent, (source, destination)) in to.sizes.iter().zip(sources.zip(destinations)) {
+                loops.push(Loop {
+                    extent,
+                    source,
+                    destination,
+                });
+            }
+            loops.push(value);
+            canonical(&mut loops);
+            self.boxes.push(MoveBox {
+                source: from.base,
+                destination: to.base,
+                loops: SmallLoops(loops),
+            });
+            return Ok(());
+        }
         let mut boxes: SmallVec<[Piece; 1]> = smallvec![Piece {
             source: from.base,
             destination: to.base,
@@ -180,11 +205,6 @@ impl Plan {
                     .collect(),
             };
         }
-        let value = Loop {
-            extent: self.elements.value_units,
-            source: 1,
-            destination: 1,
-        };
         self.boxes = boxes
             .into_iter()
             .map(|piece| {

@@ -49,14 +49,13 @@ impl<'a> Side<'a> {
 
     fn of_array(shape: &'a ArrayShape, elements: &Elements, units: i64) -> Result<Self, PlanError> {
         let layout = shape.require_layout()?;
-        if let Some(dimension) = shape.first_unbounded() {
-            return Err(ShapeError::Unbounded { dimension }.into());
+        let mut sizes = SmallVec::with_capacity(shape.rank());
+        for (dimension, size) in shape.dimensions().iter().enumerate() {
+            match size.bound() {
+                Some(size) => sizes.push(size),
+                None => return Err(ShapeError::Unbounded { dimension }.into()),
+            }
         }
-        let sizes = shape
-            .dimensions()
-            .iter()
-            .filter_map(|d| d.bound())
-            .collect();
         let count = shape.elements().unwrap_or(0);
         let (ways, allocated) = match strides(shape) {
             // Without tiles a dimension is one digit; no need to expand the layout.
@@ -162,6 +161,14 @@ impl<'a> Side<'a> {
                 .filter(wide)
                 .min_by_key(|&d| strides[d].unsigned_abs()),
             (Ways::Map(_), None) => None,
+        }
+    }
+
+    /// The stride of each dimension in units, where no dimension is split.
+    pub fn strides(&self) -> Option<impl Iterator<Item = i64> + '_> {
+        match &self.ways {
+            Ways::Strides(strides) => Some(strides.iter().map(|stride| stride * self.scale)),
+            Ways::Map(_) => None,
         }
     }
 
