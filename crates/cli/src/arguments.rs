@@ -90,6 +90,13 @@ pub struct Plan {
     /// The shape to move to, or its layout alone: {0,1}
     #[arg(value_name = "DST")]
     pub destination: String,
+    /// Say what was chosen for this machine, and how long it should take; measures the machine,
+    /// for about a second
+    #[arg(long)]
+    pub explain: bool,
+    /// Threads to explain for [default: as many as the machine has]
+    #[arg(long, value_name = "N", value_parser = threads, requires = "explain")]
+    pub threads: Option<usize>,
     /// Write a JSON object
     #[arg(long)]
     pub json: bool,

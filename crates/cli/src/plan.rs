@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 use minormajor::plan::{FillBox, FillLoop, Loop, MoveBox};
-use minormajor::{AddressMap, ArrayShape, Plan};
+use minormajor::{AddressMap, ArrayShape, Explanation, Level, Machine, Plan, Relayout};
 use serde::Serialize;
 
 use crate::arguments;
@@ -28,13 +28,33 @@ pub fn run(arguments: &arguments::Plan, output: &mut Output) -> Result<Outcome, 
             return Err(error.into());
         }
     };
+    let explanation = match arguments.explain {
+        true => Some(explain(&plan, arguments.threads)?),
+        false => None,
+    };
     if arguments.json {
-        serde_json::to_writer(&mut *output, &PlanObject::new(&plan)).map_err(io::Error::from)?;
+        let object = PlanObject {
+            explain: explanation.as_ref().map(ExplainObject::new),
+            ..PlanObject::new(&plan)
+        };
+        serde_json::to_writer(&mut *output, &object).map_err(io::Error::from)?;
         output.write_all(b"\n")?;
     } else {
         write_text(&source, &destination, &plan, output)?;
+        if let Some(explanation) = explanation {
+            writeln!(output)?;
+            for line in explanation.to_string().lines() {
+                writeln!(output, "  {line}")?;
+            }
+        }
     }
     Ok(Outcome::Done)
+}
+
+fn explain(plan: &Plan, threads: Option<usize>) -> Result<Explanation, Stop> {
+    let relayout = Relayout::new(plan).map_err(|error| Stop::Line(error.to_string()))?;
+    let relayout = relayout.threads(threads.unwrap_or(0));
+    Ok(relayout.explain(Machine::this()))
 }
 
 fn plan(arguments: &arguments::Plan) -> Result<(ArrayShape, ArrayShape, Plan), RequestError> {
@@ -62,6 +82,53 @@ struct PlanObject<'a> {
     extra_bytes: i64,
     boxes: Vec<BoxObject>,
     fills: Vec<FillObject<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explain: Option<ExplainObject>,
+}
+
+#[derive(Serialize)]
+struct ExplainObject {
+    touched_bytes: usize,
+    level: &'static str,
+    threads: usize,
+    parts: usize,
+    kernels: Vec<KernelObject>,
+    filled_bytes: usize,
+    predicted_s: f64,
+    memcpy_s: f64,
+}
+
+#[derive(Serialize)]
+struct KernelObject {
+    kernel: String,
+    bytes: usize,
+    entries: usize,
+    streams: bool,
+}
+
+impl ExplainObject {
+    fn new(explanation: &Explanation) -> ExplainObject {
+        let kernels = explanation.boxes.iter().map(|part| KernelObject {
+            kernel: part.kernel.to_string(),
+            bytes: part.bytes,
+            entries: part.entries,
+            streams: part.streams,
+        });
+        ExplainObject {
+            touched_bytes: explanation.footprint,
+            level: match explanation.level {
+                Level::Core => "core",
+                Level::Shared => "shared",
+                Level::Memory => "memory",
+            },
+            threads: explanation.threads,
+            parts: explanation.parts,
+            kernels: kernels.collect(),
+            filled_bytes: explanation.filled,
+            predicted_s: explanation.predicted.as_secs_f64(),
+            memcpy_s: explanation.copy.as_secs_f64(),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -117,6 +184,7 @@ impl PlanObject<'_> {
             extra_bytes: plan.extra_bytes(),
             boxes: plan.boxes().iter().map(move_object).collect(),
             fills: plan.fills().iter().map(fill_object).collect(),
+            explain: None,
         }
     }
 }

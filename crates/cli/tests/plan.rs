@@ -65,6 +65,35 @@ fn a_destination_is_a_shape_or_a_layout() {
 }
 
 #[test]
+fn an_explanation_says_what_was_chosen_and_what_to_expect() {
+    let shapes = ["f32[2048,2048]", "{0,1}"];
+    let text = run(["plan", shapes[0], shapes[1], "--explain", "--threads", "1"])
+        .assert_done()
+        .out
+        .clone();
+    for start in [
+        "machine ",
+        "touches    32 MiB: ",
+        "threads    1: in one go",
+        "predicted ",
+    ] {
+        let found = text
+            .lines()
+            .any(|line| line.trim_start().starts_with(start));
+        assert!(found, "{start}\n{text}");
+    }
+    let object: Value = run(["plan", "--json", "--explain", shapes[0], shapes[1]])
+        .assert_done()
+        .json()
+        .remove(0);
+    let explained = &object["explain"];
+    assert_eq!(explained["touched_bytes"], 2 * 4 * 2048 * 2048);
+    assert!(explained["predicted_s"].as_f64() > Some(0.0));
+    assert_eq!(explained["kernels"][0]["bytes"], 4 * 2048 * 2048);
+    assert!(plan(shapes[0], shapes[1])["explain"].is_null());
+}
+
+#[test]
 fn people_read_loops_outermost_first() {
     let text = run(["plan", "f32[1000,1000]", "{1,0:T(8,128)}"])
         .assert_done()

@@ -5,6 +5,7 @@ use crate::error::{Buffer, NestError};
 use crate::isa::Isa;
 use crate::kernel::Kernel;
 use crate::nest::{Loop, Nest};
+use crate::parts::{Parts, count, cuts};
 use crate::prepared::Prepared;
 use crate::tuning::Tuning;
 
@@ -91,14 +92,7 @@ impl Move {
     ///
     /// [`NestError::TooShort`] if an element lies outside a buffer; then nothing has been written.
     pub fn run(&self, source: &[u8], destination: &mut [u8]) -> Result<(), NestError> {
-        self.check_source(source)?;
-        if destination.len() < self.nest.destination_end {
-            return Err(NestError::TooShort {
-                buffer: Buffer::Destination,
-                needed: self.nest.destination_end,
-                got: destination.len(),
-            });
-        }
+        self.check(source, destination)?;
         if self.nest.bytes == 0 {
             return Ok(());
         }
@@ -112,6 +106,61 @@ impl Move {
             );
         }
         Ok(())
+    }
+
+    /// Moves every element in about `parts` parts, which threads take in turn.
+    ///
+    /// `team` is called once, with a function that moves a part that nobody has taken, says how many bytes it had, and
+    /// `None` once no part is left. It may call this from as many threads as it likes; what it leaves is moved here
+    /// after it returns. There are fewer parts, down to one, where more would make them slow, and where elements may
+    /// share bytes of the destination.
+    ///
+    /// ```
+    /// use minormajor_kernels::{Loop, Move};
+    /// let every_second = Move::new(1, 0, 0, &[Loop { extent: 4, source: 2, destination: 1 }])?;
+    /// let mut letters = [0; 4];
+    /// every_second.run_parts(b"a-b-c-d", &mut letters, 2, |take| {
+    ///     std::thread::scope(|threads| {
+    ///         threads.spawn(|| while take().is_some() {});
+    ///         while take().is_some() {}
+    ///     })
+    /// })?;
+    /// assert_eq!(&letters, b"abcd");
+    /// # Ok::<(), minormajor_kernels::NestError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Move::run).
+    pub fn run_parts(
+        &self,
+        source: &[u8],
+        destination: &mut [u8],
+        parts: usize,
+        team: impl FnOnce(&(dyn Fn() -> Option<usize> + Sync)),
+    ) -> Result<(), NestError> {
+        self.check(source, destination)?;
+        if self.nest.bytes == 0 {
+            return Ok(());
+        }
+        // SAFETY: as in `run`. The slices stay borrowed until this returns, and so does what `team` is given: its
+        // lifetime ends with the call.
+        let parts = unsafe {
+            Parts::new(
+                self,
+                parts,
+                source.as_ptr().offset(self.nest.source),
+                destination.as_mut_ptr().offset(self.nest.destination),
+            )
+        };
+        team(&|| parts.take());
+        while parts.take().is_some() {}
+        Ok(())
+    }
+
+    /// The parts that [`run_parts`](Move::run_parts) makes when asked for so many.
+    pub fn count_parts(&self, parts: usize) -> usize {
+        count(&cuts(&self.nest, parts))
     }
 
     /// Moves the elements that lie in bytes `start .. start + window.len()` of the destination, where `window` is
@@ -189,6 +238,16 @@ impl Move {
         self.prepared.kernel()
     }
 
+    /// Whether the destination is written past the caches, by streaming stores.
+    pub fn streams(&self) -> bool {
+        self.stream
+    }
+
+    /// How often the kernel is entered: the iterations of the loops around it.
+    pub fn entries(&self) -> usize {
+        self.prepared.entries()
+    }
+
     /// The bytes moved: elements times width. They are read once and written once.
     pub fn bytes(&self) -> usize {
         self.nest.bytes
@@ -202,6 +261,30 @@ impl Move {
     /// The bytes that the destination must have at least.
     pub fn destination_len(&self) -> usize {
         self.nest.destination_end
+    }
+
+    pub(crate) fn nest(&self) -> &Nest {
+        &self.nest
+    }
+
+    pub(crate) fn prepared(&self) -> &Prepared {
+        &self.prepared
+    }
+
+    pub(crate) fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    fn check(&self, source: &[u8], destination: &[u8]) -> Result<(), NestError> {
+        self.check_source(source)?;
+        if destination.len() < self.nest.destination_end {
+            return Err(NestError::TooShort {
+                buffer: Buffer::Destination,
+                needed: self.nest.destination_end,
+                got: destination.len(),
+            });
+        }
+        Ok(())
     }
 
     fn check_source(&self, source: &[u8]) -> Result<(), NestError> {

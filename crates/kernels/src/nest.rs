@@ -143,7 +143,7 @@ fn reach(
 }
 
 /// Joins neighbours that are one loop: (3, 8, 40) around (2, 4, 20) is (6, 4, 20).
-fn merge(loops: &mut Vec<Loop>) {
+pub(crate) fn merge(loops: &mut Vec<Loop>) {
     let mut kept = 0;
     for i in 0..loops.len() {
         let inner = loops[i];

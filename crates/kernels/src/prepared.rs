@@ -101,6 +101,11 @@ impl Prepared {
         }
     }
 
+    /// The iterations of the loops around the kernel.
+    pub(crate) fn entries(&self) -> usize {
+        self.outer.iter().map(|l| l.extent).product()
+    }
+
     /// Moves the box.
     ///
     /// # Safety

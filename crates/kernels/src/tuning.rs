@@ -39,49 +39,83 @@ impl Tuning {
     /// Whether a job of this many bytes, all threads together, streams.
     pub(crate) fn streams(&self, bytes: usize) -> bool {
         match self.stores {
-            Stores::Auto => bytes >= last_level_cache() / 4,
+            Stores::Auto => bytes >= Caches::of_this_cpu().last / 4,
             Stores::Plain => false,
             Stores::Streaming => true,
         }
     }
 }
 
-/// The bytes of the last-level cache that this CPU shares between its cores, as far as it tells; otherwise 32 MiB.
-pub fn last_level_cache() -> usize {
-    static BYTES: OnceLock<usize> = OnceLock::new();
-    *BYTES.get_or_init(|| {
-        ask_cpu()
-            .filter(|&bytes| bytes >= 1 << 20)
-            .unwrap_or(32 << 20)
-    })
+/// The sizes of one core's data caches and of the one that cores share, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Caches {
+    /// The first-level data cache.
+    pub first: usize,
+    /// The second-level cache.
+    pub second: usize,
+    /// The last-level cache, as far as the cores share one.
+    pub last: usize,
 }
 
+impl Caches {
+    /// Those of this CPU, as far as it tells; otherwise 32 KiB, 1 MiB and 32 MiB.
+    ///
+    /// ```
+    /// use minormajor_kernels::Caches;
+    /// let caches = Caches::of_this_cpu();
+    /// assert!(caches.first <= caches.second && caches.second <= caches.last);
+    /// ```
+    pub fn of_this_cpu() -> Caches {
+        static CACHES: OnceLock<Caches> = OnceLock::new();
+        *CACHES.get_or_init(|| {
+            let told = ask_cpu();
+            let first = told[0].filter(|&bytes| bytes >= 4 << 10);
+            let first = first.unwrap_or(32 << 10);
+            let second = told[1].filter(|&bytes| bytes >= 64 << 10);
+            let second = second.unwrap_or(1 << 20).max(first);
+            let last = told[2].filter(|&bytes| bytes >= 1 << 20);
+            let last = last.unwrap_or(32 << 20).max(second);
+            Caches {
+                first,
+                second,
+                last,
+            }
+        })
+    }
+}
+
+/// Bytes of the data or unified caches of levels 1 to 3; a fourth level counts as the third.
 #[cfg(target_arch = "x86_64")]
 #[allow(unused_unsafe)] // `cpuid` is safe in newer toolchains
-fn ask_cpu() -> Option<usize> {
+fn ask_cpu() -> [Option<usize>; 3] {
     use std::arch::x86_64::{__cpuid, __cpuid_count};
+    const INSTRUCTIONS: u32 = 2;
+    let mut levels = [None; 3];
     // SAFETY: every x86-64 CPU has the instruction.
     let (basic, extended) = unsafe { (__cpuid(0).eax, __cpuid(0x8000_0000).eax) };
     // The same table under two numbers: 4 on Intel, 0x8000001D on AMD.
-    [(4, basic), (0x8000_001d, extended)]
-        .into_iter()
-        .filter(|&(leaf, highest)| leaf <= highest)
-        .flat_map(|(leaf, _)| {
-            (0..8).map_while(move |i| {
-                // SAFETY: the leaf exists.
-                let cache = unsafe { __cpuid_count(leaf, i) };
-                (cache.eax & 0x1f != 0).then(|| {
-                    let part = |shift: u32, bits: u32| {
-                        ((cache.ebx >> shift) & ((1 << bits) - 1)) as usize + 1
-                    };
-                    part(22, 10) * part(12, 10) * part(0, 12) * (cache.ecx as usize + 1)
-                })
-            })
-        })
-        .max()
+    for (leaf, highest) in [(4, basic), (0x8000_001d, extended)] {
+        for i in 0..if leaf <= highest { 8 } else { 0 } {
+            // SAFETY: the leaf exists.
+            let cache = unsafe { __cpuid_count(leaf, i) };
+            let (kind, level) = (cache.eax & 0x1f, cache.eax >> 5 & 7);
+            if kind == 0 {
+                break;
+            }
+            if kind == INSTRUCTIONS || level == 0 {
+                continue;
+            }
+            let part =
+                |shift: u32, bits: u32| ((cache.ebx >> shift) & ((1 << bits) - 1)) as usize + 1;
+            let bytes = part(22, 10) * part(12, 10) * part(0, 12) * (cache.ecx as usize + 1);
+            let known = &mut levels[(level as usize).min(3) - 1];
+            *known = (*known).max(Some(bytes));
+        }
+    }
+    levels
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn ask_cpu() -> Option<usize> {
-    None
+fn ask_cpu() -> [Option<usize>; 3] {
+    [None; 3]
 }

@@ -55,6 +55,31 @@ proptest! {
     }
 
     #[test]
+    fn parts_together_are_the_whole(case in case(), parts in 1usize..40, threads in 1usize..4) {
+        let (from, want) = expected(&case);
+        for tuning in tunings() {
+            let mut to = vec![SENTINEL; want.len()];
+            let m = Move::tuned(case.width, case.source, case.destination, &case.loops, &tuning).unwrap();
+            let moved = std::sync::atomic::AtomicUsize::new(0);
+            m.run_parts(&from, &mut to, parts, |take| {
+                std::thread::scope(|scope| {
+                    for _ in 1..threads {
+                        scope.spawn(|| {
+                            while let Some(bytes) = take() {
+                                moved.fetch_add(bytes, std::sync::atomic::Ordering::Relaxed);
+                            }
+                        });
+                    }
+                });
+            }).unwrap();
+            prop_assert!(to == want, "{} {tuning:?}", m.kernel());
+            if threads > 1 {
+                prop_assert_eq!(moved.into_inner(), m.bytes());
+            }
+        }
+    }
+
+    #[test]
     fn a_fill_repeats_its_pattern(case in case(), wanted in prop::collection::vec(any::<usize>(), 0..4)) {
         let loops: Vec<FillLoop> =
             case.loops.iter().map(|l| FillLoop { extent: l.extent, destination: l.destination }).collect();

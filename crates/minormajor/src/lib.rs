@@ -19,11 +19,15 @@
 
 mod executor;
 pub mod files;
+mod machine;
 mod picture;
 
-pub use executor::{Progress, Relayout, RelayoutError, RunError, relayout};
+pub use executor::{
+    ExplainedBox, Explanation, Progress, Relayout, RelayoutError, RunError, relayout,
+};
+pub use machine::{Level, Machine};
 pub use minormajor_core::*;
-pub use minormajor_kernels::Kernel;
+pub use minormajor_kernels::{Caches, Isa, Kernel, Stores, Tuning};
 pub use picture::Picture;
 
 /// The README's Rust blocks, as tests.

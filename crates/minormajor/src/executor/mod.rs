@@ -5,14 +5,17 @@
 //! and fills that lie in it. So every byte of the destination has one writer, which owns it, and
 //! no thread waits for another.
 
+mod explain;
+mod measured;
 mod windows;
 
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use minormajor_core::ArrayShape;
 use minormajor_core::plan::{GeneralMove, GeneralValue, Plan, PlanError};
-use minormajor_kernels::{Fill, FillLoop, Kernel, Loop, Move, NestError};
+use minormajor_kernels::{Fill, FillLoop, Kernel, Loop, Move, NestError, Tuning};
 
+pub use explain::{ExplainedBox, Explanation};
 use windows::{Window, windows};
 
 /// Called with the bytes of the destination that are done and their total, whenever a part of a
@@ -148,6 +151,17 @@ impl Relayout {
     ///
     /// [`RunError::TooLarge`] where a buffer is larger than this machine's address space.
     pub fn new(plan: &Plan) -> Result<Relayout, RunError> {
+        Relayout::tuned(plan, &Tuning::default())
+    }
+
+    /// Prepares a plan for an instruction set and a kind of stores that the caller chose;
+    /// [`new`](Relayout::new) takes the best instruction set, and streams what the caches would
+    /// not hold.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Relayout::new).
+    pub fn tuned(plan: &Plan, tuning: &Tuning) -> Result<Relayout, RunError> {
         let unit = plan.unit_bytes();
         // Every position that a plan names lies inside a buffer whose bytes fit an i64, and
         // strides reach no further; so once both buffers fit an isize, all products with the
@@ -179,7 +193,8 @@ impl Relayout {
                 l.extent.min(windows::RUN / unit) * l.destination.unsigned_abs()
             });
             reach = reach.max(run);
-            let kernel = Move::new(unit, offset(made.source), offset(made.destination), &loops)?;
+            let (from, to) = (offset(made.source), offset(made.destination));
+            let kernel = Move::tuned(unit, from, to, &loops, tuning)?;
             let start = lowest(
                 offset(made.destination),
                 loops.iter().map(|l| (l.extent, l.destination)),
@@ -197,7 +212,8 @@ impl Relayout {
                     destination: stride(l.destination),
                 })
                 .collect();
-            let kernel = Fill::new(&made.pattern[..unit], offset(made.destination), &loops)?;
+            let (pattern, to) = (&made.pattern[..unit], offset(made.destination));
+            let kernel = Fill::tuned(pattern, to, &loops, tuning)?;
             let start = lowest(
                 offset(made.destination),
                 loops.iter().map(|l| (l.extent, l.destination)),
@@ -248,7 +264,7 @@ impl Relayout {
     ///
     /// [`RunError`] for a buffer that is too short; then nothing has been written.
     pub fn run(&self, source: &[u8], destination: &mut [u8]) -> Result<(), RunError> {
-        self.run_with_progress(source, destination, &|_, _| {})
+        self.run_telling(source, destination, None)
     }
 
     /// [`run`](Relayout::run), telling how far it is.
@@ -274,6 +290,15 @@ impl Relayout {
         destination: &mut [u8],
         progress: Progress<'_>,
     ) -> Result<(), RunError> {
+        self.run_telling(source, destination, Some(progress))
+    }
+
+    fn run_telling(
+        &self,
+        source: &[u8],
+        destination: &mut [u8],
+        progress: Option<Progress<'_>>,
+    ) -> Result<(), RunError> {
         self.check_source(source)?;
         let found = destination.len();
         let Some(destination) = destination.get_mut(..self.destination_bytes) else {
@@ -282,56 +307,87 @@ impl Relayout {
                 found,
             });
         };
-        let total = self.destination_bytes as u64;
-        let Some(cut) = self.cut(destination) else {
-            self.run_whole(source, destination)?;
-            progress(total, total);
-            return Ok(());
-        };
-        let threads = self.thread_count().min(cut.count);
-        let queue = Mutex::new(windows(destination, cut));
-        let done = Mutex::new(0);
-        let work = || -> Result<(), RunError> {
-            loop {
-                // Nothing can panic while a lock is held but the caller's progress, after whose
-                // panic the scope below panics too.
-                let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-                let Some(window) = next else {
-                    return Ok(());
-                };
-                let bytes = window.bytes.len() as u64;
-                self.run_window(source, window)?;
-                let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-                *done += bytes;
-                progress(*done, total);
+        let head = windows::head(destination, self.unit_bytes);
+        let sharing = self.sharing(head, progress.is_some());
+        let told = Told::new(self.destination_bytes, progress);
+        match sharing {
+            Sharing::Whole => {
+                self.run_whole(source, destination)?;
+                told.more(destination.len());
+                Ok(())
             }
-        };
-        std::thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-            let mut result = work();
-            for other in others {
-                let other = other
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                result = result.and(other);
+            Sharing::Parts { threads, parts } => {
+                let movement = &self.moves[0].kernel;
+                let outside = destination.len() - movement.bytes();
+                movement.run_parts(source, destination, parts, |take| {
+                    team(threads, || {
+                        while let Some(bytes) = take() {
+                            told.more(bytes);
+                        }
+                    });
+                })?;
+                told.more(outside);
+                Ok(())
             }
-            result
-        })
+            Sharing::Windows { threads, cut } => {
+                // Nothing can panic while a lock is held, so none is poisoned.
+                let queue = Mutex::new(windows(destination, cut));
+                let result = Mutex::new(Ok(()));
+                team(threads, || {
+                    loop {
+                        let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+                        let Some(window) = next else {
+                            return;
+                        };
+                        let bytes = window.bytes.len();
+                        if let Err(error) = self.run_window(source, window) {
+                            *result.lock().unwrap_or_else(PoisonError::into_inner) = Err(error);
+                            return;
+                        }
+                        told.more(bytes);
+                    }
+                });
+                result.into_inner().unwrap_or_else(PoisonError::into_inner)
+            }
+        }
     }
 
-    /// How to cut the destination, if that is worth it.
-    fn cut(&self, destination: &[u8]) -> Option<windows::Cut> {
-        if destination.len() <= windows::SMALLEST {
+    /// How threads share a run whose destination has its first page at `head`.
+    fn sharing(&self, head: usize, tells: bool) -> Sharing {
+        let bytes = self.destination_bytes;
+        let threads = self.thread_count();
+        if let ([placed], [], None) = (&self.moves[..], &self.fills[..], &self.general) {
+            let least = if threads > 1 {
+                SMALLEST_PART
+            } else {
+                usize::MAX
+            };
+            let parts = (bytes / least).min(threads * PER_THREAD);
+            // As many more as a caller who watches would like to see.
+            let parts = parts.max(if tells { bytes / WATCHED } else { 0 });
+            if parts < 2 {
+                return Sharing::Whole;
+            }
+            let threads = threads.min(placed.kernel.count_parts(parts));
+            return Sharing::Parts { threads, parts };
+        }
+        match self.cut(head, bytes) {
+            None => Sharing::Whole,
+            Some(cut) => Sharing::Windows {
+                threads: threads.min(cut.count),
+                cut,
+            },
+        }
+    }
+
+    /// How to cut a destination of this length, whose first page starts at `head`, if that is
+    /// worth it.
+    fn cut(&self, head: usize, length: usize) -> Option<windows::Cut> {
+        if length <= windows::SMALLEST {
             return None;
         }
         let pieces = self.moves.len() + self.fills.len();
-        windows::cut(
-            destination,
-            self.unit_bytes,
-            self.thread_count(),
-            pieces,
-            self.reach,
-        )
+        windows::cut(head, length, self.thread_count(), pieces, self.reach)
     }
 
     /// Threads that a run may use.
@@ -409,6 +465,68 @@ impl Relayout {
                 GeneralValue::Leave => {}
             }
         });
+    }
+}
+
+/// How threads share a run.
+enum Sharing {
+    /// Not at all.
+    Whole,
+    /// By parts of the only box.
+    Parts { threads: usize, parts: usize },
+    /// By windows of the destination.
+    Windows { threads: usize, cut: windows::Cut },
+}
+
+/// Below this many bytes a part costs more than it brings.
+const SMALLEST_PART: usize = 128 << 10;
+
+/// Parts for each thread, so that the slowest holds up the others by little.
+const PER_THREAD: usize = 8;
+
+/// Bytes after which a caller who watches is told at the latest.
+const WATCHED: usize = 32 << 20;
+
+/// Runs `work` on so many threads at once, the caller's among them. The others are rayon's: those
+/// of the pool that the caller runs in, if it does.
+fn team(threads: usize, work: impl Fn() + Sync) {
+    if threads <= 1 {
+        return work();
+    }
+    rayon::in_place_scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(|_| work());
+        }
+        work();
+    });
+}
+
+/// Tells how far a run is.
+struct Told<'a> {
+    total: u64,
+    done: Mutex<u64>,
+    progress: Option<Progress<'a>>,
+}
+
+impl<'a> Told<'a> {
+    fn new(total: usize, progress: Option<Progress<'a>>) -> Told<'a> {
+        Told {
+            total: total as u64,
+            done: Mutex::new(0),
+            progress,
+        }
+    }
+
+    fn more(&self, bytes: usize) {
+        let Some(progress) = self.progress else {
+            return;
+        };
+        if bytes > 0 {
+            // Poisoned only if the caller's progress panicked, which then ends the run.
+            let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+            *done += bytes as u64;
+            progress(*done, self.total);
+        }
     }
 }
 
