@@ -27,6 +27,8 @@ pub enum Command {
     Draw(Draw),
     /// How a relayout would run: class, boxes and loops, bytes, and why
     Plan(Plan),
+    /// How fast a relayout is on this machine, beside memcpy
+    Bench(Bench),
     /// Move a file's array to another layout
     Relayout(Relayout),
     /// What arrays a file holds, with their shapes and layouts
@@ -96,6 +98,24 @@ pub struct Plan {
     pub explain: bool,
     /// Threads to explain for [default: as many as the machine has]
     #[arg(long, value_name = "N", value_parser = threads, requires = "explain")]
+    pub threads: Option<usize>,
+    /// Write a JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `bench`.
+#[derive(Args, Debug)]
+#[command(after_help = help::BENCH)]
+pub struct Bench {
+    /// The shape to move from
+    #[arg(value_name = "SRC")]
+    pub source: String,
+    /// The shape to move to, or its layout alone: {0,1}
+    #[arg(value_name = "DST")]
+    pub destination: String,
+    /// Threads of the relayout and of memcpy [default: as many as the machine has]
+    #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
     /// Write a JSON object
     #[arg(long)]

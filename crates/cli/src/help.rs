@@ -119,6 +119,31 @@ Example:
 A box is a nest of loops: each runs `extent` times and steps by its strides. Extra is the memory
 that running it needs beside the two buffers.";
 
+/// Of `bench`.
+pub const BENCH: &str = "\
+Examples:
+
+  $ minormajor bench 'f32[64,64]' '{0,1}' --threads 1
+  f32[64,64]{1,0}
+  to f32[64,64]{0,1}
+
+    class      permute
+    bytes      16384 (16.0K)
+    threads    1
+    relayout   249.12 ns (248.65 ns to 249.51 ns), 131.54 GB/s
+    memcpy     183.67 ns (180.37 ns to 190.50 ns), 178.41 GB/s
+    ratio      0.74
+    predicted  unknown
+
+  $ minormajor bench 'f32[4096,4096]' '{0,1}' --threads 2 --json | tr ',' '\\n' | grep threads
+  \"threads\":2
+
+Both move between the same two buffers in turns, in at least seven rounds; the times are medians,
+with the quartiles in parentheses. memcpy copies half of what the relayout reads and writes: the
+array's size where there is no padding. GB/s counts bytes read and written. The ratio is memcpy's
+time over the relayout's, both by as many threads; arrays of a few MiB or less take one thread.
+In JSON, times are in seconds.";
+
 /// Of `relayout`.
 pub const RELAYOUT: &str = "\
 Examples:

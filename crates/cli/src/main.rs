@@ -3,6 +3,7 @@
 
 mod arguments;
 mod batch;
+mod bench;
 mod describe;
 mod draw;
 mod error;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         Command::Index(index) => index::run(index, &mut output),
         Command::Draw(draw) => draw::run(draw, &mut output),
         Command::Plan(plan) => plan::run(plan, &mut output),
+        Command::Bench(bench) => bench::run(bench, &mut output),
         Command::Relayout(relayout) => relayout::run(relayout, &mut output),
         Command::Inspect(inspect) => inspect::run(inspect, &mut output),
     };

@@ -19,7 +19,7 @@ const SHOWN: usize = 32;
 
 /// Plans the relayout of the arguments.
 pub fn run(arguments: &arguments::Plan, output: &mut Output) -> Result<Outcome, Stop> {
-    let (source, destination, plan) = match plan(arguments) {
+    let (source, destination, plan) = match plan_of(&arguments.source, &arguments.destination) {
         Ok(planned) => planned,
         Err(error) => {
             if arguments.json {
@@ -57,8 +57,8 @@ fn explain(plan: &Plan, threads: Option<usize>) -> Result<Explanation, Stop> {
     Ok(relayout.explain(Machine::this()))
 }
 
-fn plan(arguments: &arguments::Plan) -> Result<(ArrayShape, ArrayShape, Plan), RequestError> {
-    let (from, to) = (&arguments.source, &arguments.destination);
+/// The plan from the array that one text names to the array, or the layout, that another does.
+pub fn plan_of(from: &str, to: &str) -> Result<(ArrayShape, ArrayShape, Plan), RequestError> {
     let source = request::array(from, from.len())?;
     let destination = if to.trim_start().starts_with('{') {
         request::array_in_layout(&source, to)?

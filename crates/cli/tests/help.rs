@@ -25,12 +25,13 @@ fn examples(help: &str) -> Vec<(String, String)> {
     examples
 }
 
-/// The words of a text; seconds and speeds, which differ from run to run, read alike.
+/// The words of a text; times and speeds, which differ from run to run, read alike.
 fn words(text: &str) -> Vec<String> {
     // JSON is broken over two lines in the help, behind a space or a comma.
     let joined = text.replace(",\n  \"", ",\"");
     let same = |word: &str| match word.trim_start_matches('(').parse::<f64>() {
         Ok(_) if word.contains('.') => "N".to_owned(),
+        _ if ["s", "ms", "us", "ns"].contains(&word.trim_end_matches([',', ')'])) => "s".to_owned(),
         _ => word.to_owned(),
     };
     joined.split_whitespace().map(same).collect()
@@ -48,7 +49,7 @@ fn examples_are_true() {
     .unwrap();
     let mut failures = Vec::new();
     for command in [
-        "", "describe", "index", "draw", "plan", "relayout", "inspect",
+        "", "describe", "index", "draw", "plan", "bench", "relayout", "inspect",
     ] {
         let help = match command {
             "" => run(["--help"]),
@@ -75,7 +76,9 @@ fn examples_are_true() {
 
 #[test]
 fn help_fits_a_hundred_columns() {
-    for command in ["describe", "index", "draw", "plan", "relayout", "inspect"] {
+    for command in [
+        "describe", "index", "draw", "plan", "bench", "relayout", "inspect",
+    ] {
         let help = run([command, "--help"]).out;
         let widest = help.lines().map(|line| line.chars().count()).max().unwrap();
         assert!(widest <= 100, "{command}: {widest}");

@@ -46,7 +46,7 @@ pub use error::{Buffer, NestError};
 pub use fill::{Fill, FillLoop};
 pub use isa::Isa;
 pub use kernel::Kernel;
-pub use mapped::{Advice, MappedFile, MappedFileMut, Memory, advise_huge_pages};
+pub use mapped::{Advice, MappedFile, MappedFileMut, Memory, Pages, advise_huge_pages};
 pub use movement::Move;
 pub use nest::Loop;
 pub use tuning::{Caches, Stores, Tuning};

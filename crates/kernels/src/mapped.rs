@@ -12,6 +12,8 @@ use memmap2::{Mmap, MmapMut, MmapOptions};
 pub enum Advice {
     /// Back it with huge pages where possible.
     HugePages,
+    /// Back it with the smallest pages.
+    SmallPages,
     /// It will be read from front to back.
     Sequential,
     /// It will be read in no order.
@@ -143,6 +145,16 @@ impl DerefMut for MappedFileMut {
     }
 }
 
+/// How large the pages of some memory are to be. A hint: the system may not have them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Pages {
+    /// The largest, 2 MiB on most machines: few entries of the CPU's page tables reach far.
+    #[default]
+    Huge,
+    /// The smallest, 4 KiB on most machines: what memory has that nobody advised the system about.
+    Small,
+}
+
 /// Zeroed memory that starts on a page, on huge pages where the system has them.
 ///
 /// # Example
@@ -166,11 +178,24 @@ impl Memory {
     ///
     /// Those of the system, such as too little memory.
     pub fn zeroed(length: usize) -> io::Result<Memory> {
+        Memory::zeroed_on(Pages::Huge, length)
+    }
+
+    /// This many bytes, all zero, on pages of this size.
+    ///
+    /// # Errors
+    ///
+    /// As [`zeroed`](Memory::zeroed).
+    pub fn zeroed_on(pages: Pages, length: usize) -> io::Result<Memory> {
         if length == 0 {
             return Ok(Memory { map: None });
         }
         let map = MmapMut::map_anon(length)?;
-        advise(map.as_ptr(), map.len(), Advice::HugePages);
+        let advice = match pages {
+            Pages::Huge => Advice::HugePages,
+            Pages::Small => Advice::SmallPages,
+        };
+        advise(map.as_ptr(), map.len(), advice);
         Ok(Memory { map: Some(map) })
     }
 }
@@ -220,13 +245,14 @@ fn mappable(length: u64) -> io::Result<usize> {
 fn advise(start: *const u8, length: usize, advice: Advice) {
     let advice = match advice {
         Advice::HugePages => libc::MADV_HUGEPAGE,
+        Advice::SmallPages => libc::MADV_NOHUGEPAGE,
         Advice::Sequential => libc::MADV_SEQUENTIAL,
         Advice::Random => libc::MADV_RANDOM,
         Advice::WillNeed => libc::MADV_WILLNEED,
         Advice::DontNeed => libc::MADV_DONTNEED,
     };
-    // SAFETY: the range is memory of this process that a borrow keeps alive during the call. The first four pieces of
-    // advice change how it is backed and not what it holds; the last drops pages that are read again from the file,
+    // SAFETY: the range is memory of this process that a borrow keeps alive during the call. All pieces of advice but
+    // the last change how it is backed and not what it holds; the last drops pages that are read again from the file,
     // as the maps of files here are all shared ones, whose written pages belong to the file already.
     unsafe {
         libc::madvise(start.cast_mut().cast(), length, advice);

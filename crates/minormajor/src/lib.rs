@@ -4,6 +4,7 @@
 //!   [`AddressMap`], [`Plan`].
 //! - [`Relayout`] runs a plan on buffers in memory, with threads; [`relayout`] is the short way.
 //! - [`Picture`] draws an array and its memory, as text and as SVG.
+//! - [`measure`] times a relayout beside `memcpy`.
 //! - [`files`] says what arrays a file holds, and moves a file's array to another layout.
 //!
 //! ```
@@ -20,6 +21,7 @@
 mod executor;
 pub mod files;
 mod machine;
+pub mod measure;
 mod picture;
 
 pub use executor::{
@@ -27,7 +29,7 @@ pub use executor::{
 };
 pub use machine::{Level, Machine};
 pub use minormajor_core::*;
-pub use minormajor_kernels::{Caches, Isa, Kernel, Stores, Tuning};
+pub use minormajor_kernels::{Caches, Isa, Kernel, Pages, Stores, Tuning};
 pub use picture::Picture;
 
 /// The README's Rust blocks, as tests.
