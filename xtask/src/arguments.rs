@@ -1,4 +1,4 @@
-//! The command line, parsed by hand: three commands with few options.
+//! The command line, parsed by hand: a handful of commands with few options.
 
 /// What `cargo xtask` and `cargo xtask --help` print.
 pub const HELP: &str = "\
@@ -8,12 +8,18 @@ usage: cargo xtask <COMMAND>
 
   test [--quick]
       All checks and tests: format, clippy, documentation, the release binary,
-      the Python environment that tests compare with, every test, the commands
-      in README.md and docs/, and ten seconds of each fuzz target.
-      --quick leaves out what needs the release binary, and fuzzing.
+      the Python environment that tests compare with, every test, the counts of
+      instructions, the commands in README.md and docs/, and ten seconds of each
+      fuzz target.
+      --quick leaves out what needs a release build, and fuzzing.
 
   docs
       Only the commands in README.md and docs/, with the release binary.
+
+  instructions [--update]
+      Counts the instructions of small relayouts and of planning them, and fails
+      where one takes more than bench/instructions.tsv says. --update writes that
+      table anew.
 
   fuzz [TARGET...] [--seconds N]
       Replays the checked-in inputs of the fuzz targets (all of them, or those
@@ -33,6 +39,11 @@ pub enum Request {
     },
     /// The commands in the documents.
     Documents,
+    /// The instructions of small relayouts.
+    Instructions {
+        /// Write the table anew.
+        update: bool,
+    },
     /// Fuzzing.
     Fuzz(Wish),
 }
@@ -80,25 +91,25 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, String>
         return Ok(Request::Help);
     }
     match command.as_str() {
-        "test" => parse_test(&rest),
+        "test" => parse_flag(&command, &rest, "--quick").map(|quick| Request::Test { quick }),
         "docs" => match rest.first() {
             None => Ok(Request::Documents),
             Some(argument) => Err(format!("`docs` takes no `{argument}`")),
         },
+        "instructions" => {
+            parse_flag(&command, &rest, "--update").map(|update| Request::Instructions { update })
+        }
         "fuzz" => parse_fuzz(rest.into_iter()),
         _ => Err(format!("there is no command `{command}`")),
     }
 }
 
-fn parse_test(rest: &[String]) -> Result<Request, String> {
-    let mut quick = false;
-    for argument in rest {
-        match argument.as_str() {
-            "--quick" => quick = true,
-            _ => return Err(format!("`test` takes no `{argument}`")),
-        }
+/// Whether the one option that a command has was given.
+fn parse_flag(command: &str, rest: &[String], flag: &str) -> Result<bool, String> {
+    match rest.iter().find(|argument| *argument != flag) {
+        Some(argument) => Err(format!("`{command}` takes no `{argument}`")),
+        None => Ok(!rest.is_empty()),
     }
-    Ok(Request::Test { quick })
 }
 
 fn parse_fuzz(mut rest: impl Iterator<Item = String>) -> Result<Request, String> {
@@ -157,6 +168,11 @@ mod tests {
             ("test", Ok(Request::Test { quick: false })),
             ("test --quick", Ok(Request::Test { quick: true })),
             ("docs", Ok(Request::Documents)),
+            ("instructions", Ok(Request::Instructions { update: false })),
+            (
+                "instructions --update",
+                Ok(Request::Instructions { update: true }),
+            ),
             ("fuzz", search(&[], 10)),
             ("fuzz plan --seconds 600", search(&["plan"], 600)),
             ("fuzz --seconds 0 plan npy", search(&["plan", "npy"], 0)),
@@ -180,6 +196,7 @@ mod tests {
         let cases = [
             ("tests", "there is no command `tests`"),
             ("test --fast", "`test` takes no `--fast`"),
+            ("instructions -u", "`instructions` takes no `-u`"),
             ("docs all", "`docs` takes no `all`"),
             ("fuzz --second 3", "`fuzz` takes no `--second`"),
             ("fuzz --seconds", "`--seconds` needs a number"),

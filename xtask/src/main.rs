@@ -7,11 +7,13 @@ mod arguments;
 mod documents;
 mod failure;
 mod fuzz;
+mod instructions;
 mod markdown;
 mod process;
 mod python;
 mod steps;
 mod test;
+mod valgrind;
 mod workspace;
 
 use std::process::ExitCode;
@@ -45,6 +47,7 @@ fn carry_out(request: Request) -> Result<(), Failure> {
         }
         Request::Test { quick } => test::run(&Workspace::find()?, quick),
         Request::Documents => documents::run(&Workspace::find()?),
+        Request::Instructions { update } => instructions::run(&Workspace::find()?, update),
         Request::Fuzz(wish) => fuzz::run(&Workspace::find()?, &wish),
     }
 }

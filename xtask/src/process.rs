@@ -1,10 +1,11 @@
 //! Starting other programs, and saying plainly how they failed.
 
+use std::env;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -29,12 +30,25 @@ pub fn run(command: &mut Command) -> Result<(), Failure> {
 ///
 /// As [`run`]; the message then ends with the last line of its standard error.
 pub fn output_of(command: &mut Command) -> Result<String, Failure> {
+    captured(command).map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Runs `command` and returns what it printed on standard error.
+///
+/// # Errors
+///
+/// As [`output_of`].
+pub fn errors_of(command: &mut Command) -> Result<String, Failure> {
+    captured(command).map(|output| String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+fn captured(command: &mut Command) -> Result<Output, Failure> {
     let output = command
         .stdin(Stdio::null())
         .output()
         .map_err(|error| not_started(command, &error))?;
     if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        return Ok(output);
     }
     let complaint = String::from_utf8_lossy(&output.stderr);
     let last = complaint
@@ -46,6 +60,11 @@ pub fn output_of(command: &mut Command) -> Result<String, Failure> {
         "{}: {last}",
         ended(command, output.status)
     )))
+}
+
+/// Whether this run is CI's, where nothing may be left out.
+pub fn is_ci() -> bool {
+    env::var_os("CI").is_some_and(|value| value == "true" || value == "1")
 }
 
 /// How a command ended that had a limit on its time.

@@ -1,6 +1,5 @@
 //! The tests' own Python, with the NumPy that they compare with.
 
-use std::env;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -27,17 +26,12 @@ pub fn environment(workspace: &Workspace) -> Result<Option<PathBuf>, Failure> {
             println!("{}", line.trim_end());
             Ok(Some(python))
         }
-        Err(failure) if is_ci() => Err(failure),
+        Err(failure) if process::is_ci() => Err(failure),
         Err(failure) => {
             println!("The tests that compare with NumPy are skipped: {failure}.");
             Ok(None)
         }
     }
-}
-
-/// Whether this run is CI's, where nothing may be left out.
-fn is_ci() -> bool {
-    env::var_os("CI").is_some_and(|value| value == "true" || value == "1")
 }
 
 /// Makes the environment unless it was made from the same requirements.

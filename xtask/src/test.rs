@@ -8,6 +8,7 @@ use crate::arguments::{DEFAULT_SECONDS, Mode, Wish};
 use crate::documents;
 use crate::failure::Failure;
 use crate::fuzz;
+use crate::instructions;
 use crate::process;
 use crate::python;
 use crate::steps::Steps;
@@ -49,6 +50,7 @@ pub fn run(workspace: &Workspace, quick: bool) -> Result<(), Failure> {
         run_tests(&mut command)
     })?;
     if !quick {
+        steps.run("instructions", || instructions::run(workspace, false))?;
         steps.run("documents", || documents::check(workspace))?;
         steps.run("fuzz", || {
             let all = Wish {
@@ -62,7 +64,9 @@ pub fn run(workspace: &Workspace, quick: bool) -> Result<(), Failure> {
     }
     steps.summarise();
     if quick {
-        println!("Left out by --quick: the release binary, the documents' commands, fuzzing.");
+        println!(
+            "Left out by --quick: the release binary, instructions, the documents' commands, fuzzing."
+        );
     }
     Ok(())
 }
@@ -87,13 +91,17 @@ pub fn build_release(workspace: &Workspace) -> Result<(), Failure> {
 
 fn format(workspace: &Workspace) -> Result<(), Failure> {
     process::run(workspace.cargo("fmt").args(["--all", "--check"]))?;
-    // The fuzz targets are a workspace of their own. Not `--all` here: that would go through
-    // path dependencies into the main workspace again.
-    process::run(
-        workspace
-            .cargo("fmt")
-            .args(["--check", "--manifest-path", "fuzz/Cargo.toml"]),
-    )
+    // Workspaces of their own. Not `--all` here: that would go through path dependencies into the
+    // main workspace again.
+    ["bench/Cargo.toml", "fuzz/Cargo.toml"]
+        .into_iter()
+        .try_for_each(|manifest| {
+            process::run(
+                workspace
+                    .cargo("fmt")
+                    .args(["--check", "--manifest-path", manifest]),
+            )
+        })
 }
 
 fn set_or_remove(command: &mut Command, name: &str, value: Option<&Path>) {
