@@ -116,6 +116,24 @@ pub enum ShapeError {
         index: i64,
         size: Option<i64>,
     },
+    /// A permutation with a number that is not there.
+    #[error("permutation[{place}] is {value}; expected a number from 0 to {}, each once", .len.wrapping_sub(1) as isize)]
+    #[allow(missing_docs)]
+    PermutationOutOfRange {
+        place: usize,
+        value: i64,
+        len: usize,
+    },
+    /// A permutation with a number twice.
+    #[error(
+        "permutation[{place}] is {value}, which stands there already; expected each number once"
+    )]
+    #[allow(missing_docs)]
+    PermutationRepeated { place: usize, value: i64 },
+    /// A permutation of another number of things.
+    #[error("a permutation of {len} was given for {found}; expected one of as many")]
+    #[allow(missing_docs)]
+    PermutationLength { len: usize, found: usize },
     /// Tuples nested too deep.
     #[error("tuples are nested more than {limit} deep")]
     #[allow(missing_docs)]
@@ -180,6 +198,9 @@ impl ShapeError {
             | ShapeError::SplitEmpty { config } => Part::Split(config),
             ShapeError::SplitIndex { config, place, .. } => Part::SplitIndex(config, place),
             ShapeError::NoSuchDimension { .. }
+            | ShapeError::PermutationOutOfRange { .. }
+            | ShapeError::PermutationRepeated { .. }
+            | ShapeError::PermutationLength { .. }
             | ShapeError::TooDeep { .. }
             | ShapeError::NoLayout { .. }
             | ShapeError::NotAnArray { .. } => Part::Whole,

@@ -10,6 +10,8 @@ mod dimension;
 mod element_type;
 mod error;
 mod layout;
+mod packing;
+mod permutation;
 pub mod plan;
 mod proto;
 mod shape;
@@ -19,9 +21,13 @@ mod view;
 pub use address::{AddressMap, IndexError, Location};
 pub use array::ArrayShape;
 pub use dimension::{Dimension, dimension_names, resolve_dimension};
-pub use element_type::{ElementKind, ElementType, FloatFormat, SpecialValues, UnknownElementType};
+pub use element_type::{
+    ElementKind, ElementType, FloatFormat, NativeElement, SpecialValues, UnknownElementType,
+};
 pub use error::ShapeError;
 pub use layout::{Layout, PaddingValue, SplitConfig, Tile, TileDimension};
+pub use packing::{PackingError, pack_bits, unpack_bits};
+pub use permutation::{Permutation, move_element};
 pub use plan::Plan;
 pub use proto::ProtoError;
 pub use shape::{MAX_NESTING, Shape, ShapeKind, TupleShape};
