@@ -25,7 +25,7 @@ pub use element_type::{
     ElementKind, ElementType, FloatFormat, NativeElement, SpecialValues, UnknownElementType,
 };
 pub use error::ShapeError;
-pub use layout::{Layout, PaddingValue, SplitConfig, Tile, TileDimension};
+pub use layout::{Layout, LayoutEquality, PaddingValue, SplitConfig, Tile, TileDimension};
 pub use packing::{PackingError, pack_bits, unpack_bits};
 pub use permutation::{Permutation, move_element};
 pub use plan::Plan;

@@ -58,11 +58,6 @@ impl Permutation {
         }
     }
 
-    /// A permutation of numbers that are one already.
-    pub(crate) fn trusted(places: SmallVec<[usize; 6]>) -> Permutation {
-        Permutation { places }
-    }
-
     /// The list.
     pub fn as_slice(&self) -> &[usize] {
         &self.places

@@ -1,11 +1,17 @@
 //! Layouts: the order of dimensions in memory, padding, tiles and the rest of XLA's layout.
 
-use std::fmt;
+mod edit;
+mod equality;
+mod order;
+mod parts;
 
 use smallvec::SmallVec;
 
 use crate::error::ShapeError;
 use crate::proto::UnknownFields;
+
+pub use equality::LayoutEquality;
+pub use parts::{PaddingValue, SplitConfig, Tile, TileDimension};
 
 /// How an array's elements are placed in memory.
 ///
@@ -40,117 +46,16 @@ pub struct Layout {
     pub(crate) unknown: UnknownFields,
 }
 
-/// What the bytes between the elements hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum PaddingValue {
-    /// Zero, the value where none is said.
-    Zero,
-    /// One; 1 + 0i for a complex type.
-    One,
-    /// Minus infinity, or the least value of a type without it.
-    Lowest,
-    /// Infinity, or the greatest value of a type without it.
-    Highest,
-    /// Anything: such padding is never written.
-    Unknown,
-}
-
-impl PaddingValue {
-    /// All values, in the order of their numbers in the proto, which start at 1.
-    pub const ALL: [PaddingValue; 5] = [
-        PaddingValue::Zero,
-        PaddingValue::One,
-        PaddingValue::Lowest,
-        PaddingValue::Highest,
-        PaddingValue::Unknown,
-    ];
-
-    /// The name in text.
-    pub const fn name(self) -> &'static str {
-        match self {
-            PaddingValue::Zero => "zero",
-            PaddingValue::One => "one",
-            PaddingValue::Lowest => "lowest",
-            PaddingValue::Highest => "highest",
-            PaddingValue::Unknown => "unknown",
-        }
-    }
-}
-
-impl fmt::Display for PaddingValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-/// One level of tiling: the tile's sizes, major to minor.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Tile {
-    pub(crate) dimensions: SmallVec<[TileDimension; 4]>,
-    pub(crate) unknown: UnknownFields,
-}
-
-/// One dimension of a tile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum TileDimension {
-    /// The tile's size in this dimension, 1 or more.
-    Size(i64),
-    /// `*`: this dimension is combined with the next more minor one before the tile cuts it.
-    Combine,
-}
-
-impl From<i64> for TileDimension {
-    fn from(size: i64) -> Self {
-        TileDimension::Size(size)
-    }
-}
-
-impl Tile {
-    /// A tile of these sizes, major to minor. Whether they are positive is checked where the
-    /// tile is put into a layout.
-    pub fn new<D: Into<TileDimension>>(dimensions: impl IntoIterator<Item = D>) -> Tile {
-        Tile {
-            dimensions: dimensions.into_iter().map(Into::into).collect(),
-            unknown: UnknownFields::default(),
-        }
-    }
-
-    /// The sizes, major to minor.
-    pub fn dimensions(&self) -> &[TileDimension] {
-        &self.dimensions
-    }
-}
-
-/// Where one physical dimension is split over memories.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct SplitConfig {
-    pub(crate) dimension: i64,
-    pub(crate) split_indices: Vec<i64>,
-    pub(crate) unknown: UnknownFields,
-}
-
-impl SplitConfig {
-    /// Splits physical dimension `dimension` (0 is the most major) before each of the indices.
-    pub fn new(dimension: i64, split_indices: impl IntoIterator<Item = i64>) -> SplitConfig {
-        SplitConfig {
-            dimension,
-            split_indices: split_indices.into_iter().collect(),
-            unknown: UnknownFields::default(),
-        }
-    }
-
-    /// The physical dimension; 0 is the most major.
-    pub fn dimension(&self) -> i64 {
-        self.dimension
-    }
-
-    /// The indices before which the dimension is split, rising.
-    pub fn split_indices(&self) -> &[i64] {
-        &self.split_indices
-    }
-}
-
 impl Layout {
+    /// The default memory space: HBM on a TPU.
+    pub const DEFAULT_MEMORY_SPACE: i64 = 0;
+    /// A fast memory near the core: VMEM on a TPU.
+    pub const GENERIC_FAST_MEMORY_SPACE: i64 = 1;
+    /// The host's pinned memory.
+    pub const HOST_MEMORY_SPACE: i64 = 5;
+    /// The host's pageable memory.
+    pub const UNPINNED_HOST_MEMORY_SPACE: i64 = 6;
+
     /// The layout with this minor-to-major order: the first dimension listed is the one whose
     /// elements are adjacent in memory.
     ///
@@ -177,11 +82,15 @@ impl Layout {
     }
 
     /// The default: the last dimension is the most minor, akin to row-major.
+    #[doc(alias = "MakeDescendingLayout")]
+    #[doc(alias = "GetDefaultLayoutForRank")]
+    #[doc(alias = "GetDefaultLayoutForShape")]
     pub fn descending(rank: usize) -> Layout {
         Layout::plain((0..rank).rev().collect())
     }
 
     /// The first dimension is the most minor, akin to column-major.
+    #[doc(alias = "MakeAscendingLayout")]
     pub fn ascending(rank: usize) -> Layout {
         Layout::plain((0..rank).collect())
     }
@@ -396,16 +305,6 @@ impl Layout {
     pub fn dynamic_shape_metadata_prefix_bytes(&self) -> i64 {
         self.dynamic_shape_metadata_prefix_bytes
     }
-
-    /// Whether the order is `0, 1, ..`: "dim 0 is minor", akin to column-major.
-    pub fn is_monotonic_with_dim0_minor(&self) -> bool {
-        self.minor_to_major.is_sorted()
-    }
-
-    /// Whether the order is `.., 1, 0`: "dim 0 is major", akin to row-major.
-    pub fn is_monotonic_with_dim0_major(&self) -> bool {
-        self.minor_to_major.iter().rev().is_sorted()
-    }
 }
 
 #[cfg(test)]
@@ -488,17 +387,5 @@ mod tests {
             split(&[(1, &[])]),
             Err(ShapeError::SplitEmpty { config: 0 })
         ));
-    }
-
-    #[test]
-    fn monotonic_orders() {
-        assert!(Layout::descending(3).is_monotonic_with_dim0_major());
-        assert!(!Layout::descending(3).is_monotonic_with_dim0_minor());
-        assert!(Layout::descending(1).is_monotonic_with_dim0_minor());
-        assert!(
-            !Layout::new([1, 0, 2])
-                .unwrap()
-                .is_monotonic_with_dim0_minor()
-        );
     }
 }
