@@ -14,7 +14,6 @@ mod output;
 mod plan;
 mod relayout;
 mod request;
-mod sizes;
 
 use std::process::ExitCode;
 

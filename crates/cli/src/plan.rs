@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 use minormajor::plan::{FillBox, FillLoop, Loop, MoveBox};
-use minormajor::{AddressMap, ArrayShape, Explanation, Level, Machine, Plan, Relayout};
+use minormajor::{AddressMap, ArrayShape, Explanation, Level, Machine, Plan, Relayout, sizes};
 use serde::Serialize;
 
 use crate::arguments;
@@ -12,7 +12,6 @@ use crate::describe::counted;
 use crate::error::{Outcome, RequestError, Stop};
 use crate::output::Output;
 use crate::request;
-use crate::sizes;
 
 /// Boxes and fills that people are shown; JSON has them all.
 const SHOWN: usize = 32;

@@ -9,12 +9,15 @@ mod array;
 mod dimension;
 mod element_type;
 mod error;
+pub mod hlo;
 mod layout;
+mod orders;
 mod packing;
 mod permutation;
 pub mod plan;
 mod proto;
 mod shape;
+pub mod sizes;
 mod text;
 mod view;
 

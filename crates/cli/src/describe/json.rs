@@ -2,10 +2,8 @@
 
 use std::io::{self, Write};
 
-use minormajor::{ArrayShape, Dimension, Layout, Shape, ShapeKind, TileDimension};
+use minormajor::{ArrayShape, Dimension, Layout, Shape, ShapeKind, TileDimension, sizes};
 use serde::{Serialize, Serializer};
-
-use crate::sizes;
 
 /// Writes the object of a shape, on one line.
 pub fn write(shape: &Shape, output: &mut impl Write) -> io::Result<()> {

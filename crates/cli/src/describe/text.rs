@@ -4,11 +4,10 @@ use std::fmt::Display;
 use std::io::{self, Write};
 
 use minormajor::{
-    ArrayShape, Dimension, ElementKind, ElementType, FloatFormat, Layout, Shape, ShapeKind,
+    ArrayShape, Dimension, ElementKind, ElementType, FloatFormat, Layout, Shape, ShapeKind, sizes,
 };
 
 use super::json::proto_hex;
-use crate::sizes;
 
 /// Columns that the names of the facts take.
 const NAMES: usize = 18;

@@ -95,6 +95,26 @@ impl Layout {
         Layout::plain((0..rank).collect())
     }
 
+    /// The same layout with another minor-to-major order of its dimensions.
+    ///
+    /// # Errors
+    ///
+    /// [`ShapeError::LayoutRank`] for another number of dimensions, else as [`Layout::new`].
+    pub fn with_minor_to_major(
+        mut self,
+        minor_to_major: impl IntoIterator<Item = i64>,
+    ) -> Result<Layout, ShapeError> {
+        let order = Layout::new(minor_to_major)?.minor_to_major;
+        if order.len() != self.rank() {
+            return Err(ShapeError::LayoutRank {
+                found: order.len(),
+                rank: self.rank(),
+            });
+        }
+        self.minor_to_major = order;
+        Ok(self)
+    }
+
     /// A layout of an order that is a permutation already.
     fn plain(minor_to_major: SmallVec<[usize; 6]>) -> Layout {
         Layout {

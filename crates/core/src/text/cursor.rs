@@ -5,17 +5,35 @@ use super::{ParseError, ParseErrorReason};
 /// What error messages quote of the text at most, in characters.
 const QUOTE: usize = 24;
 
-pub(super) struct Cursor<'a> {
+pub(crate) struct Cursor<'a> {
     text: &'a str,
     /// Byte offset of the next token: white space and comments are skipped already.
     at: usize,
+    /// Byte offset behind the token taken last.
+    end: usize,
+    /// Where a comment begins that never ends, once one was met: no later one ends either.
+    open_comment: Option<usize>,
+    /// Byte offset from which errors count their columns: 0, or where a statement of a longer
+    /// text begins.
+    pub origin: usize,
 }
 
 impl<'a> Cursor<'a> {
     pub fn new(text: &'a str) -> Result<Self, ParseError> {
-        let mut cursor = Cursor { text, at: 0 };
+        let mut cursor = Cursor::before(text);
         cursor.skip_space()?;
         Ok(cursor)
+    }
+
+    /// A cursor that has skipped nothing yet, so it can't fail.
+    pub fn before(text: &'a str) -> Self {
+        Cursor {
+            text,
+            at: 0,
+            end: 0,
+            open_comment: None,
+            origin: 0,
+        }
     }
 
     /// Byte offset of the next token.
@@ -23,8 +41,25 @@ impl<'a> Cursor<'a> {
         self.at
     }
 
-    fn rest(&self) -> &'a str {
+    /// Byte offset behind the token taken last.
+    pub fn end(&self) -> usize {
+        self.end
+    }
+
+    /// The whole text.
+    pub fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// The text from the next token on.
+    pub fn rest(&self) -> &'a str {
         &self.text[self.at..]
+    }
+
+    /// Goes on at a byte offset of the text, where a token ends.
+    pub fn go_to(&mut self, offset: usize) -> Result<(), ParseError> {
+        (self.at, self.end) = (offset, offset);
+        self.skip_space()
     }
 
     /// The first byte of the next token, 0 at the end.
@@ -37,8 +72,7 @@ impl<'a> Cursor<'a> {
     }
 
     fn advance(&mut self, bytes: usize) -> Result<(), ParseError> {
-        self.at += bytes;
-        self.skip_space()
+        self.go_to(self.at + bytes)
     }
 
     fn skip_space(&mut self) -> Result<(), ParseError> {
@@ -47,9 +81,14 @@ impl<'a> Cursor<'a> {
             let trimmed = rest.trim_start_matches([' ', '\t', '\n', '\r', '\x0b', '\x0c']);
             self.at += rest.len() - trimmed.len();
             if let Some(comment) = trimmed.strip_prefix("/*") {
-                match comment.find("*/") {
+                let is_open = self.open_comment.is_some_and(|open| open <= self.at);
+                let end = if is_open { None } else { comment.find("*/") };
+                match end {
                     Some(length) => self.at += length + 4,
-                    None => return Err(self.error(ParseErrorReason::OpenComment)),
+                    None => {
+                        self.open_comment.get_or_insert(self.at);
+                        return Err(self.error(ParseErrorReason::OpenComment));
+                    }
                 }
             } else if trimmed.starts_with("//") {
                 self.at += trimmed.find('\n').unwrap_or(trimmed.len());
@@ -132,7 +171,7 @@ impl<'a> Cursor<'a> {
 
     pub fn error_at(&self, offset: usize, reason: impl Into<ParseErrorReason>) -> ParseError {
         ParseError {
-            column: self.text[..offset].chars().count() + 1,
+            column: self.text[self.origin..offset].chars().count() + 1,
             reason: reason.into(),
         }
     }

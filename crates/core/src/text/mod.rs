@@ -23,7 +23,9 @@ mod printer;
 
 use crate::error::ShapeError;
 
+pub(crate) use cursor::Cursor;
 pub use parser::ParseOptions;
+pub(crate) use parser::Parser;
 pub use printer::WithoutLayout;
 
 /// Why a text is no shape or layout, and where.
@@ -44,6 +46,10 @@ impl ParseError {
     /// What is wrong there.
     pub fn reason(&self) -> &ParseErrorReason {
         &self.reason
+    }
+
+    pub(crate) fn into_reason(self) -> ParseErrorReason {
+        self.reason
     }
 }
 

@@ -50,11 +50,7 @@ impl ParseOptions {
     /// # Ok::<(), minormajor_core::ParseError>(())
     /// ```
     pub fn parse(self, text: &str) -> Result<Shape, ParseError> {
-        let mut parser = Parser {
-            cursor: Cursor::new(text)?,
-            marks: Vec::new(),
-            options: self,
-        };
+        let mut parser = Parser::new(Cursor::new(text)?, self);
         let shape = parser.shape()?;
         if !parser.cursor.at_end() {
             return Err(parser.cursor.unexpected("the end of the shape"));
@@ -77,11 +73,7 @@ impl FromStr for Layout {
 
     /// Reads a layout with its braces: `{1,0:T(8,128)}`; `{}` is that of a scalar.
     fn from_str(text: &str) -> Result<Layout, ParseError> {
-        let mut parser = Parser {
-            cursor: Cursor::new(text)?,
-            marks: Vec::new(),
-            options: ParseOptions::default(),
-        };
+        let mut parser = Parser::new(Cursor::new(text)?, ParseOptions::default());
         parser
             .cursor
             .expect("{", "`{` before a layout such as {1,0}")?;
@@ -93,18 +85,40 @@ impl FromStr for Layout {
     }
 }
 
-struct Parser<'a> {
-    cursor: Cursor<'a>,
+/// Reads shapes from a cursor, which may stand in a longer text.
+pub(crate) struct Parser<'a> {
+    pub cursor: Cursor<'a>,
     /// Where the parts of the array being read stand, for errors that its constructors find.
     marks: Vec<(Part, usize)>,
     options: ParseOptions,
+    /// Whether the shape stands in a module's text, where a `{` behind it may begin something
+    /// else: it begins a layout if a dimension number or `:` follows.
+    in_module: bool,
 }
 
 /// The properties in their order.
 const PROPERTIES: [&str; 7] = ["T", "L", "E", "S", "SC", "M", "PAD"];
 
-impl Parser<'_> {
-    fn shape(&mut self) -> Result<Shape, ParseError> {
+impl<'a> Parser<'a> {
+    fn new(cursor: Cursor<'a>, options: ParseOptions) -> Self {
+        Parser {
+            cursor,
+            marks: Vec::new(),
+            options,
+            in_module: false,
+        }
+    }
+
+    /// Reads shapes inside a module's text; layouts that it does not give are absent.
+    pub fn in_module(cursor: Cursor<'a>) -> Self {
+        Parser {
+            in_module: true,
+            ..Parser::new(cursor, ParseOptions::default().keep_missing_layouts())
+        }
+    }
+
+    /// Reads the shape at the cursor, which then stands behind it.
+    pub fn shape(&mut self) -> Result<Shape, ParseError> {
         // Tuples that are open, each with the elements that it has so far.
         let mut open: Vec<Vec<Shape>> = Vec::new();
         loop {
@@ -154,7 +168,7 @@ impl Parser<'_> {
                 self.cursor.expect("[", "`[]` behind token or opaque")?;
                 self.cursor
                     .expect("]", "`]`: token and opaque have no dimensions")?;
-                if self.cursor.peek() == b'{' {
+                if self.at_layout() {
                     return Err(self.cursor.unexpected("no layout behind token or opaque"));
                 }
                 Ok(shape)
@@ -192,7 +206,8 @@ impl Parser<'_> {
                 self.cursor.expect(",", "`,` or `]` behind a dimension")?;
             }
         }
-        let layout = if self.cursor.eat("{")? {
+        let layout = if self.at_layout() {
+            self.cursor.eat("{")?;
             if dimensions.is_empty() && self.cursor.peek() != b':' {
                 return Err(self
                     .cursor
@@ -206,6 +221,14 @@ impl Parser<'_> {
         };
         ArrayShape::checked(element_type, dimensions, layout)
             .map_err(|error| self.misbuilt(error, start))
+    }
+
+    fn at_layout(&self) -> bool {
+        let inside = self.cursor.rest().strip_prefix('{');
+        inside.is_some_and(|inside| {
+            let begins = |c: char| c == ':' || c == '-' || c.is_ascii_digit();
+            !self.in_module || inside.trim_start().starts_with(begins)
+        })
     }
 
     fn dimension(&mut self) -> Result<Dimension, ParseError> {

@@ -1,0 +1,203 @@
+//! The orders of an array's dimensions that waste least on tiles.
+
+use smallvec::SmallVec;
+
+use crate::array::ArrayShape;
+use crate::error::ShapeError;
+use crate::layout::{Layout, TileDimension};
+
+/// At most so many orders of one array are tried: all that can differ, except for arrays of
+/// more dimensions than any program has.
+const MOST_ORDERS: usize = 20_000;
+
+impl ArrayShape {
+    /// The same array in the minor-to-major orders that allocate least, all else in its layout
+    /// kept: the orders nearest to its own first. Only its own where no order allocates less.
+    ///
+    /// Orders that differ only in dimensions that no tile cuts allocate the same; one stands
+    /// for all of them, in which those dimensions keep their order.
+    ///
+    /// # Errors
+    ///
+    /// [`ShapeError::NoLayout`] or [`ShapeError::Unbounded`] where it has no size.
+    ///
+    /// ```
+    /// use minormajor_core::Shape;
+    ///
+    /// // A dimension of 4 in tiles of 128: 32 times the memory.
+    /// let shape: Shape = "s32[8388608,8,4]{2,1,0:T(8,128)}".parse()?;
+    /// let best = shape.as_array()?.least_allocating_orders()?;
+    /// assert_eq!(best[0].to_string(), "s32[8388608,8,4]{0,1,2:T(8,128)}");
+    /// assert_eq!(best[0].allocated_bytes(), Some(1 << 30));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn least_allocating_orders(&self) -> Result<Vec<ArrayShape>, ShapeError> {
+        let layout = self.require_layout()?;
+        self.sizes()?;
+        let own = layout.minor_to_major();
+        let mut best = vec![self.clone()];
+        let mut least = self.allocated_bytes();
+        for order in orders(own, tiled_dimensions(layout)) {
+            // Split configurations may not fit another order.
+            let order = order.iter().map(|&dimension| dimension as i64);
+            let found = layout.clone().with_minor_to_major(order)?;
+            let Ok(found) = self.with_layout(found) else {
+                continue;
+            };
+            let allocated = found.allocated_bytes();
+            if allocated < least {
+                best.clear();
+                least = allocated;
+            }
+            if allocated == least && allocated < self.allocated_bytes() {
+                best.push(found);
+            }
+        }
+        best.sort_by_cached_key(|shape| {
+            let order = shape.layout().map_or(&[][..], Layout::minor_to_major);
+            let moved = order.iter().zip(own).filter(|(a, b)| a != b).count();
+            (moved, order.to_vec())
+        });
+        Ok(best)
+    }
+
+    /// The array that lies the same in memory, element by element, with its dimensions
+    /// transposed so that its order is the default one, major to minor. Tiles and all other
+    /// properties stay.
+    ///
+    /// # Errors
+    ///
+    /// [`ShapeError::NoLayout`] without a layout.
+    ///
+    /// ```
+    /// use minormajor_core::Shape;
+    ///
+    /// let shape: Shape = "s32[8388608,8,4]{0,1,2:T(8,128)}".parse()?;
+    /// let transposed = shape.as_array()?.transposed_to_default_order()?;
+    /// assert_eq!(transposed.to_string(), "s32[4,8,8388608]{2,1,0:T(8,128)}");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn transposed_to_default_order(&self) -> Result<ArrayShape, ShapeError> {
+        let layout = self.require_layout()?;
+        let major_to_minor = || layout.minor_to_major().iter().rev().copied();
+        let mut transposed = layout
+            .clone()
+            .with_minor_to_major((0..self.rank() as i64).rev())?;
+        if let (padded @ [_, ..], Some(value)) =
+            (layout.padded_dimensions(), layout.padding_value())
+        {
+            transposed = transposed.with_padding(major_to_minor().map(|d| padded[d]), value)?;
+        }
+        let dimensions = major_to_minor().map(|d| self.dimensions()[d]).collect();
+        ArrayShape::checked(self.element_type(), dimensions, Some(transposed))
+    }
+}
+
+/// How many of the most minor dimensions the tiles of a layout cut or combine; what is more
+/// major is only multiplied.
+fn tiled_dimensions(layout: &Layout) -> usize {
+    let mut dimensions = 0;
+    // The most minor parts of the array, as far as they come from those dimensions.
+    let mut parts = 0;
+    for tile in layout.tiles() {
+        let sizes = tile.dimensions();
+        dimensions += sizes.len().saturating_sub(parts);
+        parts = parts.max(sizes.len());
+        let combined = sizes[..sizes.len() - 1]
+            .iter()
+            .filter(|&&size| size == TileDimension::Combine)
+            .count();
+        parts += sizes.len() - 2 * combined;
+    }
+    dimensions.min(layout.rank())
+}
+
+/// The orders that have any choice of `chosen` dimensions of `own` at the minor end, in any
+/// order, and the others behind them as they stand in `own`.
+fn orders(own: &[usize], chosen: usize) -> Vec<SmallVec<[usize; 6]>> {
+    let mut orders: Vec<SmallVec<[usize; 6]>> = vec![own.into()];
+    for place in 0..chosen {
+        if orders.len() * (own.len() - place) > MOST_ORDERS {
+            break;
+        }
+        orders = orders
+            .iter()
+            .flat_map(|order| {
+                (place..order.len()).map(move |from| {
+                    let mut order = order.clone();
+                    order[place..=from].rotate_right(1);
+                    order
+                })
+            })
+            .collect();
+    }
+    orders
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Shape;
+
+    fn array(text: &str) -> ArrayShape {
+        text.parse::<Shape>().unwrap().as_array().unwrap().clone()
+    }
+
+    #[test]
+    fn own_order_stays_where_none_is_better() {
+        for text in [
+            "f32[]",
+            "f32[7]{0:T(128)}",
+            "f32[3,5]{0,1}",
+            "f32[8,128]{1,0:T(8,128)}",
+            "f32[0,5]{1,0:T(8,128)}",
+        ] {
+            assert_eq!(
+                array(text).least_allocating_orders(),
+                Ok(vec![array(text)]),
+                "{text}"
+            );
+        }
+        assert!(array("f32[?,5]").least_allocating_orders().is_err());
+        assert!(
+            array("f32[5]")
+                .without_layout()
+                .least_allocating_orders()
+                .is_err()
+        );
+    }
+
+    #[test]
+    fn the_nearest_order_comes_first() {
+        let best = array("bf16[2048,1,2048,128]{0,1,3,2:T(4,128)(2,1)}");
+        let best = best.least_allocating_orders().unwrap();
+        assert_eq!(
+            best[0].to_string(),
+            "bf16[2048,1,2048,128]{0,3,1,2:T(4,128)(2,1)}"
+        );
+        assert!(
+            best.iter()
+                .all(|shape| shape.allocated_bytes() == Some(1 << 30))
+        );
+    }
+
+    #[test]
+    fn padding_and_splits_move_along() {
+        let shape = array("f32[2,3,5]{1,0,2:T(2,4)SC(0:3)PAD(2,4,6;one)}");
+        let transposed = shape.transposed_to_default_order().unwrap();
+        assert_eq!(
+            transposed.to_string(),
+            "f32[5,2,3]{2,1,0:T(2,4)SC(0:3)PAD(6,2,4;one)}"
+        );
+        assert_eq!(transposed.allocated_bytes(), shape.allocated_bytes());
+    }
+
+    #[test]
+    fn many_dimensions_end_soon() {
+        let sizes = ["3"; 40].join(",").replace("3,3", "1,1");
+        let tile = ["2"; 30].join(",");
+        let order: Vec<String> = (0..40).rev().map(|d| d.to_string()).collect();
+        let shape = array(&format!("f32[{sizes}]{{{}:T({tile})}}", order.join(",")));
+        assert!(!shape.least_allocating_orders().unwrap().is_empty());
+    }
+}
