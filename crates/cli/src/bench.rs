@@ -4,14 +4,13 @@ use std::io::{self, Write};
 
 use minormajor::measure::{self, Measurement, Options, Times};
 use minormajor::plan::PlanClass;
-use minormajor::{ArrayShape, Relayout};
+use minormajor::{ArrayShape, Machine, Relayout, sizes};
 use serde::Serialize;
 
 use crate::arguments;
 use crate::error::{Outcome, RequestError, Stop};
 use crate::output::Output;
 use crate::plan;
-use crate::sizes;
 
 /// Measures the relayout of the arguments.
 pub fn run(arguments: &arguments::Bench, output: &mut Output) -> Result<Outcome, Stop> {
@@ -42,7 +41,7 @@ struct Bench {
     moved: i128,
     found: Measurement,
     /// The seconds that the plan expected.
-    predicted: Option<f64>,
+    predicted: f64,
 }
 
 /// The object of `--json`. Times are in seconds.
@@ -60,7 +59,7 @@ struct BenchObject {
     memcpy_quartiles_s: [f64; 2],
     /// `memcpy_s` over `median_s`; null where there is nothing to copy.
     ratio: Option<f64>,
-    predicted_s: Option<f64>,
+    predicted_s: f64,
 }
 
 impl Bench {
@@ -74,6 +73,7 @@ impl Bench {
         let mut options = Options::default();
         options.threads = arguments.threads.unwrap_or(0);
         let relayout = Relayout::new(&plan).map_err(|error| refused(&error))?;
+        let relayout = relayout.threads(options.threads);
         let found = measure::relayout(&relayout, &options).map_err(|error| refused(&error))?;
         Ok(Bench {
             source,
@@ -81,7 +81,9 @@ impl Bench {
             class: plan.class(),
             moved: i128::from(plan.bytes_read()) + i128::from(plan.bytes_written()),
             found,
-            predicted: None,
+            predicted: relayout
+                .predict(Machine::with_pages(options.pages))
+                .as_secs_f64(),
         })
     }
 
@@ -132,10 +134,7 @@ impl Bench {
             0 => writeln!(output, "  ratio      none: there is nothing to copy")?,
             _ => writeln!(output, "  ratio      {:.2}", found.ratio())?,
         }
-        match self.predicted {
-            Some(seconds) => writeln!(output, "  predicted  {}", time(seconds)),
-            None => writeln!(output, "  predicted  unknown"),
-        }
+        writeln!(output, "  predicted  {}", time(self.predicted))
     }
 }
 

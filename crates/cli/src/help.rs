@@ -133,7 +133,7 @@ Examples:
     relayout   249.12 ns (248.65 ns to 249.51 ns), 131.54 GB/s
     memcpy     183.67 ns (180.37 ns to 190.50 ns), 178.41 GB/s
     ratio      0.74
-    predicted  unknown
+    predicted  268.00 ns
 
   $ minormajor bench 'f32[4096,4096]' '{0,1}' --threads 2 --json | tr ',' '\\n' | grep threads
   \"threads\":2

@@ -35,7 +35,7 @@ fn a_ratio_is_memcpys_time_over_the_relayouts() {
             let [low, high] = [0, 1].map(|i| found[quartiles][i].as_f64().unwrap());
             assert!(low <= median && median <= high, "{low} {median} {high}");
         }
-        assert!(found.as_object().unwrap().contains_key("predicted_s"));
+        assert!(number("predicted_s") > 1e-9);
     }
 }
 

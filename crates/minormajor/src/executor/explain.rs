@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use minormajor_core::sizes;
 use minormajor_kernels::Kernel;
 
 use super::{Relayout, Sharing};
@@ -142,16 +143,16 @@ impl fmt::Display for Explanation {
             f,
             "machine    {} threads; caches of {}, {} and {}",
             machine.threads(),
-            Bytes(caches.first),
-            Bytes(caches.second),
-            Bytes(caches.last)
+            size(caches.first),
+            size(caches.second),
+            size(caches.last)
         )?;
         let place = match self.level {
             Level::Core => "in a core's own caches",
             Level::Shared => "in the cache that the cores share",
             Level::Memory => "in memory, beyond all caches",
         };
-        writeln!(f, "touches    {}: {place}", Bytes(self.footprint))?;
+        writeln!(f, "touches    {}: {place}", size(self.footprint))?;
         for (number, part) in self.boxes.iter().enumerate().take(SHOWN) {
             let stores = if part.streams {
                 "whole lines streamed past the caches"
@@ -167,7 +168,7 @@ impl fmt::Display for Explanation {
                 "box {:<6} {}, {}, {entered}, {stores}",
                 number + 1,
                 part.kernel,
-                Bytes(part.bytes)
+                size(part.bytes)
             )?;
         }
         if self.boxes.len() > SHOWN {
@@ -178,7 +179,7 @@ impl fmt::Display for Explanation {
             )?;
         }
         if self.filled > 0 {
-            writeln!(f, "padding    {} written", Bytes(self.filled))?;
+            writeln!(f, "padding    {} written", size(self.filled))?;
         }
         let why = match (self.parts, self.threads) {
             (1, _) => "in one go".to_owned(),
@@ -189,7 +190,7 @@ impl fmt::Display for Explanation {
         writeln!(
             f,
             "extra      {} beside the two buffers",
-            Bytes(self.extra_bytes)
+            size(self.extra_bytes)
         )?;
         let ratio = self.copy.as_secs_f64() / self.predicted.as_secs_f64();
         write!(
@@ -203,20 +204,6 @@ impl fmt::Display for Explanation {
 /// Boxes that the text lists.
 const SHOWN: usize = 8;
 
-/// Bytes in a unit that suits them.
-struct Bytes(usize);
-
-impl fmt::Display for Bytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
-        let mut size = self.0 as f64;
-        let mut unit = 0;
-        while size >= 1024.0 && unit + 1 < units.len() {
-            size /= 1024.0;
-            unit += 1;
-        }
-        // As many digits as say something: 32 KiB, 1.5 MiB.
-        let digits = usize::from(size < 10.0 && size.fract() != 0.0);
-        write!(f, "{size:.digits$} {}", units[unit])
-    }
+fn size(bytes: usize) -> String {
+    sizes::size(bytes as i128)
 }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use minormajor_core::{ArrayShape, ElementType, Plan, Shape, StridedView};
-use minormajor_kernels::Caches;
+use minormajor_kernels::{Caches, Memory, Pages};
 
 use super::{Level, Machine, Rates};
 use crate::Relayout;
@@ -11,7 +11,7 @@ use crate::Relayout;
 /// Most bytes of the two buffers together.
 const MOST: usize = 1 << 30;
 
-pub(super) fn machine() -> Machine {
+pub(super) fn machine(pages: Pages) -> Machine {
     let caches = Caches::of_this_cpu();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     // Source and destination together: half of a cache, and well beyond the last.
@@ -22,9 +22,8 @@ pub(super) fn machine() -> Machine {
     ];
     let longest = sizes[Level::Memory as usize] / 2;
     let mut buffers = Buffers {
-        // Written, so that no page is shared or missing.
-        source: (0..longest).map(|i| i as u8).collect(),
-        destination: vec![1; longest],
+        source: Buffer::new(longest, pages),
+        destination: Buffer::new(longest, pages),
     };
     let position = buffers.position();
     let rates = sizes.map(|size| Rates {
@@ -39,8 +38,46 @@ pub(super) fn machine() -> Machine {
 }
 
 struct Buffers {
-    source: Vec<u8>,
-    destination: Vec<u8>,
+    source: Buffer,
+    destination: Buffer,
+}
+
+/// Memory of the kind of pages that was asked for; where there is none, whatever there is.
+enum Buffer {
+    Pages(Memory),
+    Heap(Vec<u8>),
+}
+
+impl Buffer {
+    fn new(bytes: usize, pages: Pages) -> Buffer {
+        let mut buffer = match Memory::zeroed_on(pages, bytes) {
+            Ok(memory) => Buffer::Pages(memory),
+            Err(_) => Buffer::Heap(vec![0; bytes]),
+        };
+        // Written, so that no page is shared or missing.
+        buffer.fill(1);
+        buffer
+    }
+}
+
+impl std::ops::Deref for Buffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Buffer::Pages(memory) => memory,
+            Buffer::Heap(bytes) => bytes,
+        }
+    }
+}
+
+impl std::ops::DerefMut for Buffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        match self {
+            Buffer::Pages(memory) => memory,
+            Buffer::Heap(bytes) => bytes,
+        }
+    }
 }
 
 impl Buffers {

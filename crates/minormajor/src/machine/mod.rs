@@ -5,7 +5,7 @@ mod measure;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use minormajor_kernels::{Caches, Kernel};
+use minormajor_kernels::{Caches, Kernel, Pages};
 
 /// A small description of a machine, from which [`Relayout::predict`](crate::Relayout::predict)
 /// says how long a plan will take.
@@ -66,8 +66,18 @@ impl Machine {
     /// This machine, measured when it is first asked for: that takes about a second, and 128 MiB
     /// or four times the last-level cache for that while.
     pub fn this() -> &'static Machine {
-        static THIS: LazyLock<Machine> = LazyLock::new(measure::machine);
-        &THIS
+        Machine::with_pages(Pages::Small)
+    }
+
+    /// This machine, for arrays in pages of a kind: [`this`](Machine::this) means small ones, as
+    /// memory comes unless a program asks for others.
+    pub fn with_pages(pages: Pages) -> &'static Machine {
+        static SMALL: LazyLock<Machine> = LazyLock::new(|| measure::machine(Pages::Small));
+        static HUGE: LazyLock<Machine> = LazyLock::new(|| measure::machine(Pages::Huge));
+        match pages {
+            Pages::Huge => &HUGE,
+            _ => &SMALL,
+        }
     }
 
     /// Threads that run at once.
