@@ -24,6 +24,21 @@ impl Dimension {
         }
     }
 
+    /// Whether the size is known.
+    pub const fn is_static(self) -> bool {
+        !self.is_dynamic()
+    }
+
+    /// Whether there is a bound in place of the size.
+    pub const fn is_bounded(self) -> bool {
+        matches!(self, Dimension::Bounded(_))
+    }
+
+    /// Whether there is neither size nor bound.
+    pub const fn is_unbounded(self) -> bool {
+        matches!(self, Dimension::Unbounded)
+    }
+
     /// Whether the size is known only at run time.
     pub const fn is_dynamic(self) -> bool {
         !matches!(self, Dimension::Static(_))
@@ -86,6 +101,7 @@ pub fn dimension_names(rank: usize) -> &'static [&'static str] {
 /// assert!(resolve_dimension(3, 3).is_err());
 /// # Ok::<(), minormajor_core::ShapeError>(())
 /// ```
+#[doc(alias = "GetDimensionNumber")]
 pub fn resolve_dimension(dimension: i64, rank: usize) -> Result<usize, ShapeError> {
     let from_front = if dimension < 0 {
         rank as i128 + i128::from(dimension)

@@ -2,6 +2,7 @@
 
 use crate::ElementType;
 use crate::layout::PaddingValue;
+use crate::shape::ShapeIndex;
 
 /// Why a shape or a layout can't be built.
 ///
@@ -134,6 +135,18 @@ pub enum ShapeError {
     #[error("a permutation of {len} was given for {found}; expected one of as many")]
     #[allow(missing_docs)]
     PermutationLength { len: usize, found: usize },
+    /// An array of another rank.
+    #[error("the array has {found} dimensions; expected {expected}")]
+    #[allow(missing_docs)]
+    Rank { found: usize, expected: usize },
+    /// A dimension listed twice where each may stand once.
+    #[error("dimension {dimension} is listed twice; expected each at most once")]
+    #[allow(missing_docs)]
+    DimensionRepeated { dimension: usize },
+    /// A type that is not complex, where one was expected.
+    #[error("expected a complex element type, found {found}")]
+    #[allow(missing_docs)]
+    NotComplex { found: ElementType },
     /// Tuples nested too deep.
     #[error("tuples are nested more than {limit} deep")]
     #[allow(missing_docs)]
@@ -148,6 +161,41 @@ pub enum ShapeError {
     )]
     #[allow(missing_docs)]
     Unbounded { dimension: usize },
+    /// The shape is not a tuple.
+    #[error("expected a tuple, found {found}")]
+    #[allow(missing_docs)]
+    NotATuple { found: &'static str },
+    /// A slice of elements that a tuple does not have.
+    #[error("elements {start} to before {limit} are no slice of a tuple of {len}")]
+    #[allow(missing_docs)]
+    TupleSlice {
+        start: usize,
+        limit: usize,
+        len: usize,
+    },
+    /// A path that leads nowhere in a tuple's tree.
+    #[error("there is no subshape {index} in {shape}")]
+    #[allow(missing_docs)]
+    NoSuchSubshape { index: ShapeIndex, shape: String },
+    /// Two shapes whose tuples differ.
+    #[error("subshape {index} is {found}; expected {expected}")]
+    #[allow(missing_docs)]
+    Structure {
+        index: ShapeIndex,
+        found: String,
+        expected: String,
+    },
+    /// A kind of value without a size or a serialized form.
+    #[error("{found} has no {what}")]
+    #[allow(missing_docs)]
+    NoSize {
+        found: &'static str,
+        what: &'static str,
+    },
+    /// The sizes of a tuple's elements add up to more than 63 bits.
+    #[error("the tuple's {what} are beyond 2^63 - 1")]
+    #[allow(missing_docs)]
+    TupleOverflow { what: &'static str },
     /// The shape is not an array.
     #[error("expected an array, found {found}")]
     #[allow(missing_docs)]
@@ -201,8 +249,17 @@ impl ShapeError {
             | ShapeError::PermutationOutOfRange { .. }
             | ShapeError::PermutationRepeated { .. }
             | ShapeError::PermutationLength { .. }
+            | ShapeError::Rank { .. }
+            | ShapeError::DimensionRepeated { .. }
+            | ShapeError::NotComplex { .. }
             | ShapeError::TooDeep { .. }
             | ShapeError::NoLayout { .. }
+            | ShapeError::NotATuple { .. }
+            | ShapeError::TupleSlice { .. }
+            | ShapeError::NoSuchSubshape { .. }
+            | ShapeError::Structure { .. }
+            | ShapeError::NoSize { .. }
+            | ShapeError::TupleOverflow { .. }
             | ShapeError::NotAnArray { .. } => Part::Whole,
         }
     }

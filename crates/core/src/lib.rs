@@ -33,6 +33,9 @@ pub use packing::{PackingError, pack_bits, unpack_bits};
 pub use permutation::{Permutation, move_element};
 pub use plan::Plan;
 pub use proto::ProtoError;
-pub use shape::{MAX_NESTING, Shape, ShapeKind, TupleShape};
-pub use text::{ParseError, ParseErrorReason, ParseOptions, WithoutLayout};
+pub use shape::{
+    MAX_NESTING, PostOrder, ProgramShape, Shape, ShapeEquality, ShapeIndex, ShapeKind, Subshapes,
+    TupleShape,
+};
+pub use text::{ParseError, ParseErrorReason, ParseOptions};
 pub use view::{Place, StridedView, ViewError};

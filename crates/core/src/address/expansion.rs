@@ -127,6 +127,22 @@ impl Expansion {
         Some(expansion)
     }
 
+    /// What one more of a node's value adds to the position, where that is the same for all its
+    /// values.
+    pub fn linear_stride(&self, node: NodeId) -> Option<i64> {
+        match self.nodes[node].part {
+            Part::Digit { stride, .. } => Some(stride),
+            Part::Split { tile, high, low } => {
+                let low = self.linear_stride(low)?;
+                (self.linear_stride(high)? == low.checked_mul(tile)?).then_some(low)
+            }
+            Part::Joined { group, place } => {
+                // Products of parts of the allocation, which fits.
+                Some(self.linear_stride(self.groups[group].root)? * place)
+            }
+        }
+    }
+
     fn digit(&mut self, extent: i64, bound: i64) -> NodeId {
         self.nodes.push(Node {
             bound,
@@ -249,6 +265,6 @@ impl Expansion {
 }
 
 /// Division rounded up, of a number that is not negative by one that is positive.
-fn div_ceil(value: i64, divisor: i64) -> i64 {
+pub(crate) fn div_ceil(value: i64, divisor: i64) -> i64 {
     value / divisor + i64::from(value % divisor != 0)
 }

@@ -4,7 +4,7 @@ mod expansion;
 
 use smallvec::{SmallVec, smallvec};
 
-pub(crate) use expansion::{Expansion, Group, NodeId, Part};
+pub(crate) use expansion::{Expansion, Group, NodeId, Part, div_ceil};
 
 use crate::array::ArrayShape;
 use crate::error::ShapeError;

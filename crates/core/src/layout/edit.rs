@@ -20,6 +20,19 @@ impl Layout {
         self
     }
 
+    /// Everything taken back that only a device's layout has.
+    pub(crate) fn on_host(&self) -> Layout {
+        Layout {
+            tiles: Vec::new(),
+            memory_space: Layout::DEFAULT_MEMORY_SPACE,
+            element_size_in_bits: 0,
+            tail_padding_alignment: 1,
+            dynamic_shape_metadata_prefix_bytes: 0,
+            split_configs: Vec::new(),
+            ..self.clone()
+        }
+    }
+
     /// The layout with one dimension the most major; the others keep their order.
     ///
     /// # Errors

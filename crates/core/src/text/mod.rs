@@ -26,7 +26,6 @@ use crate::error::ShapeError;
 pub(crate) use cursor::Cursor;
 pub use parser::ParseOptions;
 pub(crate) use parser::Parser;
-pub use printer::WithoutLayout;
 
 /// Why a text is no shape or layout, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -6,21 +6,7 @@ use crate::array::ArrayShape;
 use crate::layout::{Layout, PaddingValue, SplitConfig, Tile, TileDimension};
 use crate::shape::{Shape, ShapeKind, Step};
 
-/// A shape that prints without layouts: see [`Shape::without_layout`].
-pub struct WithoutLayout<'a>(&'a Shape);
-
 impl Shape {
-    /// The shape for printing without layouts: `f32[2,3]` rather than `f32[2,3]{1,0}`.
-    ///
-    /// ```
-    /// let shape: minormajor_core::Shape = "f32[2,3]{0,1:T(8,128)}".parse()?;
-    /// assert_eq!(shape.without_layout().to_string(), "f32[2,3]");
-    /// # Ok::<(), minormajor_core::ParseError>(())
-    /// ```
-    pub fn without_layout(&self) -> WithoutLayout<'_> {
-        WithoutLayout(self)
-    }
-
     fn print(&self, f: &mut fmt::Formatter<'_>, layouts: bool) -> fmt::Result {
         // The number of elements printed in each open tuple.
         let mut printed: Vec<usize> = Vec::new();
@@ -60,12 +46,6 @@ impl Shape {
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.print(f, true)
-    }
-}
-
-impl fmt::Display for WithoutLayout<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.print(f, false)
     }
 }
 

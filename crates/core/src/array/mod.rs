@@ -1,5 +1,11 @@
 //! Array shapes: an element type, dimensions and a layout, and the sizes that follow.
 
+mod dynamic;
+mod edit;
+mod kind;
+mod sizes;
+mod splits;
+
 use std::fmt;
 
 use smallvec::SmallVec;
@@ -9,7 +15,7 @@ use crate::dimension::{dimension_names, resolve_dimension};
 use crate::error::ShapeError;
 use crate::layout::{Layout, PaddingValue};
 use crate::proto::UnknownFields;
-use crate::{AddressMap, Dimension, ElementType};
+use crate::{Dimension, ElementType, NativeElement};
 
 /// An array's element type, dimensions and layout.
 ///
@@ -54,6 +60,8 @@ impl ArrayShape {
     /// assert!(ArrayShape::new(ElementType::F32, [1 << 62, 2]).is_err());
     /// # Ok::<(), minormajor_core::ShapeError>(())
     /// ```
+    #[doc(alias = "MakeShape")]
+    #[doc(alias = "MakeShapeWithDescendingLayout")]
     pub fn new<D: Into<Dimension>>(
         element_type: ElementType,
         dimensions: impl IntoIterator<Item = D>,
@@ -63,6 +71,36 @@ impl ArrayShape {
         ArrayShape::checked(element_type, dimensions, Some(layout))
     }
 
+    /// An array of one element and no dimensions.
+    #[doc(alias = "MakeScalarShape")]
+    pub fn scalar(element_type: ElementType) -> ArrayShape {
+        ArrayShape {
+            element_type,
+            dimensions: SmallVec::new(),
+            layout: Some(Layout::descending(0)),
+            unknown: UnknownFields::default(),
+        }
+    }
+
+    /// An array of elements of the Rust type `T`, in the default layout.
+    ///
+    /// # Errors
+    ///
+    /// As [`ArrayShape::new`].
+    ///
+    /// ```
+    /// use minormajor_core::ArrayShape;
+    ///
+    /// assert_eq!(ArrayShape::of::<u16, _>([2, 3])?.to_string(), "u16[2,3]{1,0}");
+    /// # Ok::<(), minormajor_core::ShapeError>(())
+    /// ```
+    #[doc(alias = "MakeShapeWithType")]
+    pub fn of<T: NativeElement, D: Into<Dimension>>(
+        dimensions: impl IntoIterator<Item = D>,
+    ) -> Result<ArrayShape, ShapeError> {
+        ArrayShape::new(T::ELEMENT_TYPE, dimensions)
+    }
+
     /// The same array in another layout.
     ///
     /// # Errors
@@ -70,16 +108,31 @@ impl ArrayShape {
     /// [`ShapeError`] where the layout does not fit: another rank, a padded width below the
     /// size, a padding value that the type lacks, a split beyond the size, or sizes beyond 63
     /// bits.
+    #[doc(alias = "MakeShapeWithDenseLayout")]
+    #[doc(alias = "ValidateLayoutForShape")]
     pub fn with_layout(&self, layout: Layout) -> Result<ArrayShape, ShapeError> {
-        ArrayShape::checked(self.element_type, self.dimensions.clone(), Some(layout))
+        self.rebuilt(self.element_type, self.dimensions.clone(), Some(layout))
     }
 
     /// The same array without a layout.
+    #[doc(alias = "ClearLayout")]
     pub fn without_layout(&self) -> ArrayShape {
         ArrayShape {
             layout: None,
             ..self.clone()
         }
+    }
+
+    /// An array made of this one: what the proto had beyond our fields stays.
+    fn rebuilt(
+        &self,
+        element_type: ElementType,
+        dimensions: SmallVec<[Dimension; 6]>,
+        layout: Option<Layout>,
+    ) -> Result<ArrayShape, ShapeError> {
+        let mut shape = ArrayShape::checked(element_type, dimensions, layout)?;
+        shape.unknown = self.unknown.clone();
+        Ok(shape)
     }
 
     /// The one door: every array shape passes these checks.
@@ -211,6 +264,7 @@ impl ArrayShape {
     /// # Errors
     ///
     /// [`ShapeError::NoSuchDimension`] out of range.
+    #[doc(alias = "GetDimension")]
     pub fn dimension(&self, dimension: i64) -> Result<Dimension, ShapeError> {
         Ok(self.dimensions[resolve_dimension(dimension, self.rank())?])
     }
@@ -227,6 +281,7 @@ impl ArrayShape {
 
     /// The number of dimensions of another size than 1, as XLA's `TrueNumDimensions` counts. (The
     /// page on shapes says greater than 1; the two differ only at 0.)
+    #[doc(alias = "TrueNumDimensions")]
     pub fn true_rank(&self) -> usize {
         let trivial = Dimension::Static(1);
         let is_true = |&&d: &&Dimension| d != trivial && d != Dimension::Bounded(1);
@@ -254,6 +309,7 @@ impl ArrayShape {
     /// # Errors
     ///
     /// [`ShapeError::Unbounded`] where a dimension has no bound.
+    #[doc(alias = "CreateDimensionVectorFromShape")]
     pub fn sizes(&self) -> Result<Vec<i64>, ShapeError> {
         match self.first_unbounded() {
             Some(dimension) => Err(ShapeError::Unbounded { dimension }),
@@ -274,115 +330,6 @@ impl ArrayShape {
 
     pub(crate) fn first_unbounded(&self) -> Option<usize> {
         self.dimensions.iter().position(|d| d.bound().is_none())
-    }
-
-    /// The number of elements, 1 for a scalar; `None` with an unbounded dimension.
-    pub fn elements(&self) -> Option<i64> {
-        let mut elements: i64 = 1;
-        let mut zero = false;
-        for dimension in &self.dimensions {
-            let size = dimension.bound()?;
-            zero |= size == 0;
-            // Wraps only beside a 0, which makes the product 0: the constructor checked.
-            elements = elements.wrapping_mul(size);
-        }
-        Some(if zero { 0 } else { elements })
-    }
-
-    /// The elements that memory is set aside for: padding, every level of tiles and the tail
-    /// alignment included. (XLA's `ArraySize` counts the first level only.) `None` without a
-    /// layout or with an unbounded dimension.
-    pub fn allocated_elements(&self) -> Option<i64> {
-        AddressMap::new(self)
-            .ok()
-            .map(|map| map.allocated_elements())
-    }
-
-    /// Bits of an element in memory: the layout's `E(bits)`, else the type's width in whole
-    /// bytes.
-    pub fn element_bits(&self) -> i64 {
-        match &self.layout {
-            Some(layout) => self.bits_in(layout),
-            None => 8 * i64::from(self.element_type.byte_width()),
-        }
-    }
-
-    fn bits_in(&self, layout: &Layout) -> i64 {
-        match layout.element_size_in_bits() {
-            0 => 8 * i64::from(self.element_type.byte_width()),
-            bits => bits,
-        }
-    }
-
-    /// The bytes that the elements alone need: each at the type's own width (a byte for
-    /// narrower types), or at the layout's `E(bits)` where that is less. `None` with an
-    /// unbounded dimension.
-    pub fn dense_bytes(&self) -> Option<i64> {
-        let own = 8 * i64::from(self.element_type.byte_width());
-        Some(bytes(self.elements()?, self.element_bits().min(own)))
-    }
-
-    /// The bytes that the array takes in memory. `None` without a layout or with an unbounded
-    /// dimension.
-    ///
-    /// ```
-    /// use minormajor_core::Shape;
-    ///
-    /// let shape: Shape = "f32[5,7]{1,0:T(2,4)(3,3)}".parse()?;
-    /// assert_eq!(shape.as_array()?.allocated_bytes(), Some(432)); // XLA says 192
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn allocated_bytes(&self) -> Option<i64> {
-        Some(bytes(self.allocated_elements()?, self.element_bits()))
-    }
-
-    /// The stride of each dimension in bytes, in dimension order: the product of the padded
-    /// sizes of the more-minor dimensions, times the element's bytes. `None` where strides do
-    /// not describe the layout: tiles, fractional bytes, no layout, an unbounded dimension.
-    pub fn byte_strides(&self) -> Option<Vec<i64>> {
-        let layout = self.layout.as_ref()?;
-        let bits = self.bits_in(layout);
-        if !layout.tiles().is_empty() || bits % 8 != 0 || self.first_unbounded().is_some() {
-            return None;
-        }
-        let padded = self.padded_sizes(layout);
-        let mut strides = vec![0; self.rank()];
-        let mut stride = Some(bits / 8);
-        for &dimension in layout.minor_to_major() {
-            strides[dimension] = stride?;
-            // Beyond an i64 only beside a size of 0; such an array may have no strides.
-            stride = stride?.checked_mul(padded(dimension)?);
-        }
-        Some(strides)
-    }
-}
-
-impl Layout {
-    /// Rounds a number of elements up to the tail alignment; `None` on overflow.
-    pub(crate) fn align_tail(&self, elements: i64) -> Option<i64> {
-        let aligned = i128::from(elements)
-            .div_ceil_positive(i128::from(self.tail_padding_alignment()))
-            * i128::from(self.tail_padding_alignment());
-        i64::try_from(aligned).ok()
-    }
-}
-
-/// Whole bytes of `elements` elements of `bits` bits: fits, since the constructor checked that
-/// the allocated bits do, and dense bits are no more than those... or no more than the bytes of
-/// the elements at the type's width, which it checked too.
-fn bytes(elements: i64, bits: i64) -> i64 {
-    let bytes = (i128::from(elements) * i128::from(bits)).div_ceil_positive(8);
-    i64::try_from(bytes).expect("the constructor checked that sizes fit 63 bits")
-}
-
-trait DivCeil {
-    fn div_ceil_positive(self, divisor: Self) -> Self;
-}
-
-impl DivCeil for i128 {
-    /// Division rounded up, of a number that is not negative by one that is positive.
-    fn div_ceil_positive(self, divisor: i128) -> i128 {
-        (self + divisor - 1) / divisor
     }
 }
 

@@ -1,155 +1,17 @@
-//! Shapes: arrays, tuples, tokens, opaque values and buffers.
+//! Tuples of shapes, and walks over their trees that use no stack.
 
-use std::fmt;
 use std::hash::{Hash, Hasher};
 
-use crate::array::ArrayShape;
+use super::{MAX_NESTING, Shape, ShapeKind};
 use crate::error::ShapeError;
 use crate::proto::UnknownFields;
-
-/// Tuples nest at most this deep, as XLA's parser allows.
-pub const MAX_NESTING: usize = 8192;
-
-/// The shape of a value: an array, or a tuple of shapes, or one of XLA's special values.
-///
-/// Text is XLA's own, read by [`str::parse`] and written by [`Display`](fmt::Display) with the
-/// layout; the proto is XLA's `ShapeProto`. Nothing here recurses on the nesting, so deep
-/// tuples are safe to parse, print, compare, clone and drop.
-///
-/// ```
-/// use minormajor_core::{Shape, ShapeKind};
-///
-/// let shape: Shape = "(f32[2,3], token[])".parse()?;
-/// assert_eq!(shape.to_string(), "(f32[2,3]{1,0}, token[])");
-/// let ShapeKind::Tuple(tuple) = shape.kind() else { unreachable!() };
-/// assert_eq!(tuple.elements()[0].as_array()?.elements(), Some(6));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Shape {
-    kind: ShapeKind,
-    /// Of the messages whose kind keeps none itself: token, opaque and buffer.
-    pub(crate) unknown: UnknownFields,
-}
-
-/// What a [`Shape`] is a shape of.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub enum ShapeKind {
-    /// An array of elements of one type.
-    Array(ArrayShape),
-    /// A tuple of any number of shapes.
-    Tuple(TupleShape),
-    /// A token, which orders side effects.
-    Token,
-    /// A value whose inside is not known.
-    Opaque,
-    /// A buffer that holds an array.
-    Buffer(ArrayShape),
-}
-
-impl ShapeKind {
-    /// The name of the kind, as XLA calls it.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            ShapeKind::Array(_) => "array",
-            ShapeKind::Tuple(_) => "tuple",
-            ShapeKind::Token => "token",
-            ShapeKind::Opaque => "opaque",
-            ShapeKind::Buffer(_) => "buffer",
-        }
-    }
-}
-
-impl Shape {
-    /// A tuple of these shapes; none makes the empty tuple.
-    ///
-    /// # Errors
-    ///
-    /// [`ShapeError::TooDeep`] beyond [`MAX_NESTING`] levels.
-    pub fn tuple(elements: impl IntoIterator<Item = Shape>) -> Result<Shape, ShapeError> {
-        Ok(TupleShape::new(elements.into_iter().collect())?.into())
-    }
-
-    /// A token.
-    pub fn token() -> Shape {
-        ShapeKind::Token.into()
-    }
-
-    /// An opaque value.
-    pub fn opaque() -> Shape {
-        ShapeKind::Opaque.into()
-    }
-
-    /// A buffer that holds an array.
-    pub fn buffer(array: ArrayShape) -> Shape {
-        ShapeKind::Buffer(array).into()
-    }
-
-    /// What it is a shape of.
-    pub fn kind(&self) -> &ShapeKind {
-        &self.kind
-    }
-
-    /// Its array, for an array and for a buffer, which wraps one.
-    ///
-    /// # Errors
-    ///
-    /// [`ShapeError::NotAnArray`] for anything else.
-    pub fn as_array(&self) -> Result<&ArrayShape, ShapeError> {
-        match &self.kind {
-            ShapeKind::Array(array) | ShapeKind::Buffer(array) => Ok(array),
-            kind => Err(ShapeError::NotAnArray { found: kind.name() }),
-        }
-    }
-
-    /// The nodes of the shape's tree in order, every tuple opened and closed.
-    pub(crate) fn walk(&self) -> Walk<'_> {
-        Walk {
-            next: Some(self),
-            open: Vec::new(),
-        }
-    }
-}
-
-impl From<ShapeKind> for Shape {
-    fn from(kind: ShapeKind) -> Shape {
-        Shape {
-            kind,
-            unknown: UnknownFields::default(),
-        }
-    }
-}
-
-impl From<ArrayShape> for Shape {
-    fn from(array: ArrayShape) -> Shape {
-        ShapeKind::Array(array).into()
-    }
-}
-
-impl From<TupleShape> for Shape {
-    fn from(tuple: TupleShape) -> Shape {
-        ShapeKind::Tuple(tuple).into()
-    }
-}
-
-impl fmt::Debug for Shape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Shape({self})")
-    }
-}
-
-impl fmt::Debug for ShapeKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// The shapes of a tuple's elements.
 ///
 /// Comparing, hashing, cloning and dropping walk the tree with a list on the heap, never with
 /// the call stack.
 pub struct TupleShape {
-    elements: Vec<Shape>,
+    pub(super) elements: Vec<Shape>,
     /// Levels of tuples below and including this one: 1 for a tuple of leaves.
     nesting: usize,
     pub(crate) unknown: UnknownFields,
@@ -176,6 +38,69 @@ impl TupleShape {
             return Err(ShapeError::TooDeep { limit: MAX_NESTING });
         }
         Ok(tuple)
+    }
+
+    /// A tuple of other elements in the place of this one.
+    pub(super) fn like(&self, elements: Vec<Shape>) -> Result<TupleShape, ShapeError> {
+        let mut tuple = TupleShape::new(elements)?;
+        tuple.unknown = self.unknown.clone();
+        Ok(tuple)
+    }
+
+    pub(super) fn empty() -> TupleShape {
+        TupleShape {
+            elements: Vec::new(),
+            nesting: 1,
+            unknown: UnknownFields::default(),
+        }
+    }
+
+    /// The number of elements.
+    #[doc(alias = "TupleElementCount")]
+    pub fn len(&self) -> usize {
+        self.elements.len()
+    }
+
+    /// Whether there are no elements.
+    #[doc(alias = "IsEmptyTuple")]
+    pub fn is_empty(&self) -> bool {
+        self.elements.is_empty()
+    }
+
+    /// The tuple with one more element at its end.
+    ///
+    /// # Errors
+    ///
+    /// [`ShapeError::TooDeep`] beyond [`MAX_NESTING`] levels.
+    #[doc(alias = "AppendShapeToTuple")]
+    pub fn append(&self, shape: Shape) -> Result<TupleShape, ShapeError> {
+        let mut elements = self.elements.clone();
+        elements.push(shape);
+        TupleShape::new(elements)
+    }
+
+    /// The tuple of the elements from `start` to before `limit`.
+    ///
+    /// # Errors
+    ///
+    /// [`ShapeError::TupleSlice`] unless `start <= limit <= len`.
+    ///
+    /// ```
+    /// let shape: minormajor_core::Shape = "(f32[], s8[2], token[])".parse()?;
+    /// let slice = shape.as_tuple()?.slice(1, 3)?;
+    /// assert_eq!(minormajor_core::Shape::from(slice).to_string(), "(s8[2]{0}, token[])");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[doc(alias = "SliceTuple")]
+    pub fn slice(&self, start: usize, limit: usize) -> Result<TupleShape, ShapeError> {
+        match self.elements.get(start..limit) {
+            Some(elements) => TupleShape::new(elements.to_vec()),
+            None => Err(ShapeError::TupleSlice {
+                start,
+                limit,
+                len: self.len(),
+            }),
+        }
     }
 
     /// The elements, in order.
@@ -274,8 +199,8 @@ impl PartialEq for Step<'_> {
 
 /// The steps over a shape's tree, from [`Shape::walk`].
 pub(crate) struct Walk<'a> {
-    next: Option<&'a Shape>,
-    open: Vec<(&'a TupleShape, std::slice::Iter<'a, Shape>)>,
+    pub(super) next: Option<&'a Shape>,
+    pub(super) open: Vec<(&'a TupleShape, std::slice::Iter<'a, Shape>)>,
 }
 
 impl<'a> Iterator for Walk<'a> {
@@ -309,7 +234,7 @@ impl<'a> Iterator for Walk<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ElementType;
+    use crate::{ArrayShape, ElementType};
 
     fn array(size: i64) -> Shape {
         ArrayShape::new(ElementType::F32, [size]).unwrap().into()
