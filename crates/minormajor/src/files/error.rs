@@ -116,12 +116,15 @@ pub enum FileError {
         path: PathBuf,
         shape: Box<ArrayShape>,
         layout: String,
-        source: ShapeError,
+        source: Box<ShapeError>,
     },
     /// No plan leads from the one layout to the other.
     #[error("{}: {source}", shown(.path))]
     #[allow(missing_docs)]
-    Plan { path: PathBuf, source: PlanError },
+    Plan {
+        path: PathBuf,
+        source: Box<PlanError>,
+    },
     /// The plan can't be run on this machine.
     #[error("{}: {source}", shown(.path))]
     #[allow(missing_docs)]

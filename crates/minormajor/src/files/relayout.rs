@@ -125,11 +125,11 @@ fn move_file(
             path: input.to_owned(),
             shape: Box::new(source.clone()),
             layout: text,
-            source: error,
+            source: Box::new(error),
         })?;
     let failed = |error| FileError::Plan {
         path: input.to_owned(),
-        source: error,
+        source: Box::new(error),
     };
     let plan = Plan::new(&source, &destination).map_err(failed)?;
     let too_large = |error| FileError::Run {
