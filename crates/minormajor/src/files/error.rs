@@ -38,7 +38,10 @@ pub enum FileError {
     /// A header that is not one of `.npy`, or of an array that can't be held.
     #[error("{}: {source}", shown(.path))]
     #[allow(missing_docs)]
-    Npy { path: PathBuf, source: NpyError },
+    Npy {
+        path: PathBuf,
+        source: Box<NpyError>,
+    },
     /// A raw file whose shape nobody says.
     #[error("{}: raw bytes don't say their shape; give it, or write it to {}", shown(.path), shown(.beside))]
     #[allow(missing_docs)]
@@ -46,11 +49,17 @@ pub enum FileError {
     /// A shape file that holds no shape.
     #[error("{}: {}; write one array's shape, such as f32[2,3]{{1,0}}", shown(.path), one_line(&.source.to_string()))]
     #[allow(missing_docs)]
-    ShapeText { path: PathBuf, source: ParseError },
+    ShapeText {
+        path: PathBuf,
+        source: Box<ParseError>,
+    },
     /// A shape that a file can't have: no array, or one without a size.
     #[error("{}: {source}", shown(.path))]
     #[allow(missing_docs)]
-    Shape { path: PathBuf, source: ShapeError },
+    Shape {
+        path: PathBuf,
+        source: Box<ShapeError>,
+    },
     /// The caller's shape is not the one that the file says.
     #[error("{}: says {found}, but the shape given is {given}; leave it out, or give the same", shown(.path))]
     #[allow(missing_docs)]

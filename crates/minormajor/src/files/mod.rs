@@ -118,7 +118,7 @@ fn allocated_bytes(path: &Path, shape: &ArrayShape) -> Result<u64, FileError> {
         Ok(bytes) => Ok(bytes.map_or(0, |bytes| bytes as u64)),
         Err(source) => Err(FileError::Shape {
             path: path.to_owned(),
-            source,
+            source: Box::new(source),
         }),
     }
 }

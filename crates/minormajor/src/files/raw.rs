@@ -75,13 +75,13 @@ fn read_shape(path: &Path) -> Result<Option<ArrayShape>, FileError> {
         .parse()
         .map_err(|source| FileError::ShapeText {
             path: path.to_owned(),
-            source,
+            source: Box::new(source),
         })?;
     match shape.as_array() {
         Ok(array) => Ok(Some(array.clone())),
         Err(source) => Err(FileError::Shape {
             path: path.to_owned(),
-            source,
+            source: Box::new(source),
         }),
     }
 }

@@ -34,7 +34,7 @@ impl Format for Npy {
     fn read(&self, input: &Input<'_>) -> Result<Vec<Array>, FileError> {
         let header = read_header(input.bytes).map_err(|source| FileError::Npy {
             path: input.path.to_owned(),
-            source,
+            source: Box::new(source),
         })?;
         input.check_given(&header.shape)?;
         input.check_length(&header.shape, header.data_offset)?;
