@@ -79,16 +79,31 @@ impl ArrayShape {
     /// ```
     pub fn transposed_to_default_order(&self) -> Result<ArrayShape, ShapeError> {
         let layout = self.require_layout()?;
-        let major_to_minor = || layout.minor_to_major().iter().rev().copied();
-        let mut transposed = layout
-            .clone()
-            .with_minor_to_major((0..self.rank() as i64).rev())?;
+        let major_to_minor: SmallVec<[usize; 6]> =
+            layout.minor_to_major().iter().rev().copied().collect();
+        self.transposed(&major_to_minor)
+    }
+
+    /// The array that lies the same in memory, with dimension `permutation[i]` as its dimension
+    /// `i`: the transpose that moves nothing. `permutation` is one of `0..rank`.
+    pub(crate) fn transposed(&self, permutation: &[usize]) -> Result<ArrayShape, ShapeError> {
+        let layout = self.require_layout()?;
+        let mut place: SmallVec<[i64; 6]> = SmallVec::from_elem(0, self.rank());
+        for (new, &old) in permutation.iter().enumerate() {
+            place[old] = new as i64;
+        }
+        let order = layout.minor_to_major().iter().map(|&old| place[old]);
+        let mut transposed = layout.clone().with_minor_to_major(order)?;
         if let (padded @ [_, ..], Some(value)) =
             (layout.padded_dimensions(), layout.padding_value())
         {
-            transposed = transposed.with_padding(major_to_minor().map(|d| padded[d]), value)?;
+            let padded = permutation.iter().map(|&old| padded[old]);
+            transposed = transposed.with_padding(padded, value)?;
         }
-        let dimensions = major_to_minor().map(|d| self.dimensions()[d]).collect();
+        let dimensions = permutation
+            .iter()
+            .map(|&old| self.dimensions()[old])
+            .collect();
         ArrayShape::checked(self.element_type(), dimensions, Some(transposed))
     }
 }

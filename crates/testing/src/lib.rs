@@ -2,5 +2,6 @@
 //! strategies for random arrays, and the golden cases with XLA's own answers.
 
 pub mod golden;
+pub mod hlo;
 pub mod oracle;
 pub mod strategy;

@@ -1,44 +1,235 @@
-//! Modules that JAX emits here, read whole.
+//! Modules that JAX emits here are read whole: no line and no shape is left out.
 
-use std::path::PathBuf;
-
+use minormajor_core::ElementType;
 use minormajor_core::hlo::Module;
+use minormajor_testing::hlo;
 
-fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("hlo")
+/// What a line of a dump is, by its look alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Look {
+    Empty,
+    Module,
+    Table,
+    Entry,
+    Begin,
+    Instruction,
+    End,
+    Strange,
 }
 
-/// The dumps: their names and texts.
-fn dumps() -> Vec<(String, String)> {
-    let entries = std::fs::read_dir(folder()).unwrap();
-    let mut dumps: Vec<_> = entries
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "txt"))
-        .map(|path| {
-            let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            (name, std::fs::read_to_string(&path).unwrap())
-        })
-        .collect();
-    dumps.sort();
-    assert_eq!(dumps.len(), 7, "{:?}", folder());
-    dumps
+fn look(line: &str) -> Look {
+    let line = line.trim();
+    if line.is_empty() {
+        Look::Empty
+    } else if line.starts_with("HloModule ") {
+        Look::Module
+    } else if line.starts_with(|c: char| c.is_ascii_digit()) {
+        Look::Entry
+    } else if line == "}" || line.starts_with("}, ") {
+        Look::End
+    } else if line == "{" || (line.ends_with(" {") && !line.contains(" = ")) {
+        Look::Begin
+    } else if line.contains(" = ") {
+        Look::Instruction
+    } else if line == "???" {
+        Look::Strange
+    } else {
+        assert!(line.chars().all(|c| c.is_ascii_alphabetic()), "{line}");
+        Look::Table
+    }
+}
+
+fn count(text: &str, look_of: Look) -> usize {
+    text.lines().filter(|line| look(line) == look_of).count()
+}
+
+fn instructions(module: &Module<'_>) -> usize {
+    module
+        .computations()
+        .iter()
+        .map(|c| c.instructions().len())
+        .sum()
+}
+
+/// The text without what stands in quotes.
+fn unquoted(text: &str) -> String {
+    text.split('"').step_by(2).collect()
 }
 
 #[test]
-fn nothing_is_left_unread() {
-    for (name, text) in dumps() {
+fn every_line_is_accounted_for() {
+    let dumps = hlo::dumps();
+    assert_eq!(dumps.len(), 7);
+    for (name, text) in dumps {
         let module = Module::read(&text);
         assert!(module.unread().is_empty(), "{name}: {:?}", module.unread());
-        println!(
-            "{name} {:?} {} {} {:?}",
-            module.name(),
+        assert!(Module::parse(&text).is_ok());
+        assert_eq!(
+            usize::from(module.name().is_some()),
+            count(&text, Look::Module),
+            "{name}"
+        );
+        assert_eq!(module.tables().len(), count(&text, Look::Table), "{name}");
+        let entries: usize = module.tables().iter().map(|table| table.entries).sum();
+        assert_eq!(entries, count(&text, Look::Entry), "{name}");
+        assert_eq!(
             module.computations().len(),
-            module
-                .computations()
+            count(&text, Look::Begin),
+            "{name}"
+        );
+        assert_eq!(
+            module.computations().len(),
+            count(&text, Look::End),
+            "{name}"
+        );
+        assert_eq!(
+            instructions(&module),
+            count(&text, Look::Instruction),
+            "{name}"
+        );
+        for computation in module.computations() {
+            for instruction in computation.instructions() {
+                let line = text.lines().nth(instruction.line() - 1).unwrap();
+                let begins = [instruction.name(), " = ", instruction.shape().text(), " "].concat();
+                assert!(
+                    line.contains(&begins),
+                    "{name}:{}: {begins}",
+                    instruction.line()
+                );
+                assert_eq!(
+                    instruction.is_root(),
+                    line.contains("ROOT "),
+                    "{name}: {line}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn every_shape_is_printed_back_as_it_stood() {
+    for (name, text) in hlo::dumps() {
+        let module = Module::read(&text);
+        let mut found = 0;
+        for shape in module.shapes() {
+            assert_eq!(shape.shape().to_string(), shape.text(), "{name}");
+            found += arrays(shape.text());
+        }
+        let expected = arrays(&unquoted(&text));
+        assert_eq!(found, expected, "{name}");
+        assert!(found > 100, "{name}: {found}");
+    }
+}
+
+/// The number of arrays and tokens that a text writes: `f32[`, `token[` and so on.
+fn arrays(text: &str) -> usize {
+    let names = ElementType::ALL
+        .iter()
+        .map(|t| t.name())
+        .chain(["token", "opaque"]);
+    let written = |name: &str| {
+        let pattern = format!("{name}[");
+        text.match_indices(&pattern)
+            .filter(|(at, _)| {
+                !text[..*at].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+            })
+            .count()
+    };
+    names.map(written).sum()
+}
+
+#[test]
+fn operands_and_computations_are_found() {
+    for (name, text) in hlo::dumps() {
+        let module = Module::read(&text);
+        let entry = module
+            .computations()
+            .iter()
+            .filter(|c| c.is_entry())
+            .count();
+        assert_eq!(entry, 1, "{name}");
+        for computation in module.computations() {
+            let mut known: Vec<&str> = Vec::new();
+            for instruction in computation.instructions() {
+                for operand in instruction.operands() {
+                    let operand = operand.name().expect("a name");
+                    assert!(known.contains(&operand), "{name}: {operand}");
+                }
+                for called in instruction.called() {
+                    assert!(
+                        module.computation(&called.computation).is_some(),
+                        "{name}: {called:?}"
+                    );
+                }
+                known.push(instruction.name());
+            }
+            let roots = computation
+                .instructions()
                 .iter()
-                .map(|c| c.instructions().len())
-                .sum::<usize>(),
-            module.tables()
+                .filter(|i| i.is_root())
+                .count();
+            assert_eq!(roots, 1, "{name}: {}", computation.name());
+        }
+    }
+}
+
+/// Any line that is spoilt is reported, and only that one is lost.
+#[test]
+fn a_spoilt_line_is_reported() {
+    let (name, text) = hlo::dumps().swap_remove(2);
+    assert_eq!(name, "fourier.after.txt");
+    let whole = instructions(&Module::read(&text));
+    let lines: Vec<&str> = text.lines().collect();
+    for (at, line) in lines.iter().enumerate() {
+        if look(line) != Look::Instruction {
+            continue;
+        }
+        // Cut in the middle of the shape, or with something strange behind.
+        let cut = line.find(" = ").unwrap() + 7;
+        for spoilt in [
+            line[..cut].to_owned(),
+            format!("{line}; what?"),
+            "???".to_owned(),
+        ] {
+            let mut lines = lines.clone();
+            lines[at] = &spoilt;
+            let text = lines.join("\n");
+            let module = Module::read(&text);
+            let unread = module.unread();
+            assert!(!unread.is_empty(), "{spoilt}");
+            assert_eq!(
+                (unread[0].first_line(), unread[0].line()),
+                (at + 1, at + 1),
+                "{spoilt}: {unread:?}"
+            );
+            // A shape that is cut off may still be one, and go on in the next line.
+            assert!(unread.len() == 1 || (unread.len() == 2 && unread[1].line() == at + 2));
+            assert!(instructions(&module) + unread.len() >= whole, "{spoilt}");
+        }
+    }
+}
+
+/// A line that means nothing is always reported, wherever it stands.
+#[test]
+fn a_strange_line_is_reported() {
+    let (_, text) = hlo::dumps().swap_remove(2);
+    let lines: Vec<&str> = text.lines().collect();
+    for at in 0..=lines.len() {
+        let mut lines = lines.clone();
+        lines.insert(at, "???");
+        let text = lines.join("\n");
+        let module = Module::read(&text);
+        let reported =
+            |u: &minormajor_core::hlo::Unread| (u.first_line()..=u.line()).contains(&(at + 1));
+        assert!(
+            module.unread().iter().any(reported),
+            "{at}: {:?}",
+            module.unread()
+        );
+        assert_eq!(
+            instructions(&module),
+            count(&text, Look::Instruction),
+            "{at}"
         );
     }
 }

@@ -1,13 +1,80 @@
 //! HLO: what a module of XLA, or a TPU compiler's report of its memory, says about arrays.
+//!
+//! [`Document::read`] takes either, [`Analysis::of`] says what is allocated, what of it is
+//! padding and which orders of the dimensions would waste least, and which instructions only
+//! move elements.
 
+mod analysis;
+mod explanation;
+mod memory;
 mod module;
 mod reader;
+mod relayout;
+mod report;
+mod scope;
+mod tiles;
 
 use crate::text::ParseErrorReason;
 
+pub use analysis::{Analysis, Padded, Sum, Usage};
+pub use explanation::Explanation;
+pub use memory::Memory;
 pub use module::{
     Attribute, Called, Computation, Instruction, Module, Operand, Table, WrittenShape,
 };
+pub use reader::Label;
+pub use relayout::Relayout;
+pub use report::{Allocation, Report, Total};
+pub use tiles::usual_tiles;
+
+/// What a text holds: a module, or a report of memory.
+#[derive(Clone, Debug)]
+pub enum Document<'a> {
+    /// A module of HLO, or a part of one.
+    Module(Module<'a>),
+    /// A TPU compiler's report of memory, in a log.
+    Report(Report<'a>),
+}
+
+impl<'a> Document<'a> {
+    /// Reads a text: the report, if it holds the list of one; a module otherwise. What can't be
+    /// read in it is listed by [`Module::unread`] and [`Report::unread`].
+    ///
+    /// # Errors
+    ///
+    /// [`Unread`] if the text holds neither: what is wrong with its first line.
+    pub fn read(text: &'a str) -> Result<Document<'a>, Unread> {
+        if Report::is_in(text) {
+            return Ok(Document::Report(Report::read(text)));
+        }
+        let mut module = Module::read(text);
+        if !module.computations().is_empty() || module.name().is_some() {
+            return Ok(Document::Module(module));
+        }
+        let is_mlir = text.contains("stablehlo.") || text.trim_start().starts_with("module @");
+        let expected = "an HLO module, or a TPU compiler's report of its largest allocations";
+        let mut error = match module.unread.is_empty() {
+            true => Unread {
+                lines: (1, 1),
+                column: 1,
+                reason: ParseErrorReason::Unexpected {
+                    expected,
+                    found: "none".to_owned(),
+                },
+            },
+            false => module.unread.swap_remove(0),
+        };
+        if is_mlir {
+            error.reason = ParseErrorReason::Unexpected {
+                expected: "HLO (from JAX: `lowered.as_text(dialect=\"hlo\")` or `compiled.as_text()`)",
+                found: "MLIR".to_owned(),
+            };
+        } else if let ParseErrorReason::Unexpected { expected: old, .. } = &mut error.reason {
+            *old = expected;
+        }
+        Err(error)
+    }
+}
 
 /// Lines of a text that can't be read, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

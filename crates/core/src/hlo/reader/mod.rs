@@ -1,30 +1,24 @@
 //! Reads a module's text, statement by statement. Computations that are written inside
 //! instructions are kept on a list, so nothing recurses on the text's depth.
 
+mod instructions;
+mod scan;
+
 use std::borrow::Cow;
 
-use super::Unread;
-use super::module::{
-    Attribute, Called, Computation, Instruction, Module, Operand, Table, WrittenShape,
-};
-use crate::text::{Cursor, ParseError, ParseErrorReason, Parser};
+pub use instructions::Label;
 
-/// Attributes whose values are computations: their names, or their instructions in braces.
-const COMPUTATIONS: [&str; 10] = [
-    "calls",
-    "to_apply",
-    "body",
-    "condition",
-    "select",
-    "scatter",
-    "true_computation",
-    "false_computation",
-    "branch_computations",
-    "called_computations",
-];
+use super::Unread;
+use super::module::{Attribute, Computation, Instruction, Module, Table, WrittenShape};
+use crate::text::{Cursor, ParseError, ParseErrorReason, Parser};
+use scan::{name_at, value_end};
 
 /// The tables that a module may have before its computations.
 const TABLES: [&str; 4] = ["FileNames", "FunctionNames", "FileLocations", "StackFrames"];
+
+/// Up to so many lines are read again behind a fault, so all of the text is read at most so
+/// often.
+const FEW_LINES: usize = 4;
 
 pub(super) struct Reader<'a> {
     shapes: Parser<'a>,
@@ -74,21 +68,7 @@ impl<'a> Reader<'a> {
                 Err(error) => self.give_up(error),
             };
         }
-        while let Some(open) = self.open.pop() {
-            let computation = &self.module.computations[open.computation];
-            let unread = Unread {
-                lines: (computation.line, computation.line),
-                column: 1,
-                reason: ParseErrorReason::Unexpected {
-                    expected: "`}` behind the computation that begins here",
-                    found: "the end".to_owned(),
-                },
-            };
-            self.module.unread.push(unread);
-            if let Some(outer) = open.outer {
-                self.keep(outer.instruction);
-            }
-        }
+        self.abandon("the end");
         self.module
     }
 
@@ -96,7 +76,26 @@ impl<'a> Reader<'a> {
         &mut self.shapes.cursor
     }
 
-    /// Notes what can't be read; returns where the next line begins.
+    /// Ends all open computations, whose own ends are missing.
+    fn abandon(&mut self, found: &str) {
+        while let Some(open) = self.open.pop() {
+            let line = self.module.computations[open.computation].line;
+            self.module.unread.push(Unread {
+                lines: (line, line),
+                column: 1,
+                reason: ParseErrorReason::Unexpected {
+                    expected: "`}` behind the computation that begins here",
+                    found: found.to_owned(),
+                },
+            });
+            if let Some(outer) = open.outer {
+                self.keep(outer.instruction);
+            }
+        }
+    }
+
+    /// Notes what can't be read; returns where reading goes on: at the next line. Where a few
+    /// lines had to be read to find the fault, only the first is given up: it may be cut off.
     fn give_up(&mut self, error: ParseError) -> usize {
         let origin = self.cursor().origin;
         let text = self.cursor().text();
@@ -104,6 +103,11 @@ impl<'a> Reader<'a> {
         let offset = rest
             .nth(error.column() - 1)
             .map_or(text.len(), |(at, _)| origin + at);
+        let lines = text[origin..offset].bytes().filter(|&b| b == b'\n').count();
+        let offset = match lines {
+            1..=FEW_LINES => origin + text[origin..].lines().next().map_or(0, str::len),
+            _ => offset,
+        };
         let first = self.line(origin);
         let last = self.line(offset);
         let line_start = text[..offset].rfind('\n').map_or(0, |at| at + 1);
@@ -143,13 +147,14 @@ impl<'a> Reader<'a> {
         if self.open.is_empty() && self.preamble(word)? {
             return Ok(true);
         }
-        let is_entry = word == "ENTRY" && self.open.is_empty();
+        let is_entry = word == "ENTRY";
         let is_root = word == "ROOT";
         if is_entry || is_root {
             self.cursor().take_word()?;
         }
         let name = self.name("an instruction, a computation, or the end of one")?;
-        if self.open.is_empty() && !is_root && matches!(self.cursor().peek(), b'(' | b'{') {
+        if !is_root && matches!(self.cursor().peek(), b'(' | b'{') {
+            self.abandon("another one");
             self.header(name, line, is_entry)?;
         } else {
             self.cursor()
@@ -265,151 +270,6 @@ impl<'a> Reader<'a> {
         self.attributes(outer.instruction)
     }
 
-    /// Opens a computation inside an instruction, behind its `{`.
-    fn nest(&mut self, mut outer: Outer<'a>) -> Result<(), ParseError> {
-        let (name, attribute) = (outer.instruction.name, outer.attribute);
-        let name = match outer.in_list {
-            Some(number) => format!("{name}.{attribute}.{number}"),
-            None => format!("{name}.{attribute}"),
-        };
-        outer.instruction.called.push(Called {
-            attribute,
-            computation: Cow::Owned(name.clone()),
-        });
-        let offset = self.cursor().offset();
-        let line = outer.instruction.line;
-        let mut computation = computation(Cow::Owned(name), line);
-        computation.is_nested = true;
-        // Offsets asked for may not fall, and the next statement's will be this one.
-        computation.line = self.line(offset);
-        self.enter(computation, Some(outer));
-        Ok(())
-    }
-
-    /// Reads an instruction whose name and `=` are read.
-    fn instruction(&mut self, name: &'a str, line: usize, is_root: bool) -> Result<(), ParseError> {
-        let shape = self.shape()?;
-        let rest = self.cursor().rest();
-        let opcode = name_at(rest);
-        if opcode.is_empty() {
-            return Err(self.cursor().unexpected("an opcode behind the shape"));
-        }
-        let offset = self.cursor().offset();
-        self.cursor().go_to(offset + opcode.len())?;
-        let mut instruction = Instruction {
-            name,
-            line,
-            is_root,
-            shape,
-            opcode,
-            operands: Vec::new(),
-            literal: None,
-            attributes: Vec::new(),
-            constraints: Vec::new(),
-            called: Vec::new(),
-        };
-        if matches!(opcode, "constant" | "parameter") {
-            let start = self.cursor().offset();
-            let rest = self.cursor().rest();
-            if !rest.starts_with('(') {
-                return Err(self.cursor().unexpected("`(` behind the opcode"));
-            }
-            let length = group_end(rest, self.is_bounded).ok_or_else(|| self.open_at(start))?;
-            self.cursor().go_to(start + length)?;
-            instruction.literal = Some(&rest[1..length - 1]);
-        } else {
-            self.cursor().expect("(", "`(` behind the opcode")?;
-            instruction.operands = self.operands()?;
-        }
-        self.attributes(instruction)
-    }
-
-    /// Reads operands and the `)` behind them.
-    fn operands(&mut self) -> Result<Vec<Operand<'a>>, ParseError> {
-        let mut operands = Vec::new();
-        if self.cursor().eat(")")? {
-            return Ok(operands);
-        }
-        loop {
-            let rest = self.cursor().rest();
-            let word = self.cursor().word();
-            let has_shape = rest.starts_with('(')
-                || rest.starts_with("b(")
-                || (!word.is_empty() && rest[word.len()..].starts_with('['));
-            let shape = if has_shape { Some(self.shape()?) } else { None };
-            let has_name = !matches!(self.cursor().peek(), b',' | b')');
-            let name = if has_name || !has_shape {
-                Some(self.name("an operand: its shape, its name, or both")?)
-            } else {
-                None
-            };
-            operands.push(Operand { name, shape });
-            if self.cursor().eat(")")? {
-                return Ok(operands);
-            }
-            self.cursor().expect(",", "`,` or `)` behind an operand")?;
-        }
-    }
-
-    /// Reads an instruction's attributes, from the next on, and keeps the instruction; or stops
-    /// inside a computation that one of them begins.
-    fn attributes(&mut self, mut instruction: Instruction<'a>) -> Result<(), ParseError> {
-        while self.cursor().eat(",")? {
-            let name = self.attribute_name()?;
-            let value = self.cursor().offset();
-            let is_computation = COMPUTATIONS.contains(&name);
-            if let Some(is_list) = nested(self.cursor().rest()).filter(|_| is_computation) {
-                self.cursor().expect("{", "a computation")?;
-                if is_list {
-                    self.cursor().expect("{", "a computation")?;
-                }
-                return self.nest(Outer {
-                    instruction,
-                    attribute: name,
-                    value,
-                    in_list: is_list.then_some(0),
-                });
-            }
-            if name == "operand_layout_constraints" {
-                self.cursor()
-                    .expect("{", "`{` before the operands' shapes")?;
-                instruction.constraints = self.shapes_until("}")?;
-            } else {
-                self.value("a value behind `=`")?;
-            }
-            let value = &self.cursor().text()[value..self.cursor().end()];
-            instruction.attributes.push(Attribute { name, value });
-            if is_computation {
-                let names = value
-                    .trim_start_matches('{')
-                    .trim_end_matches('}')
-                    .split(',');
-                instruction.called.extend(names.map(|computation| Called {
-                    attribute: name,
-                    computation: Cow::Borrowed(computation.trim().trim_start_matches('%')),
-                }));
-            }
-        }
-        self.keep(instruction);
-        Ok(())
-    }
-
-    /// Adds an instruction to the computation it stands in.
-    fn keep(&mut self, instruction: Instruction<'a>) {
-        let computations = &mut self.module.computations;
-        let place = match self.open.last() {
-            Some(open) => open.computation,
-            None => {
-                let is_loose = |c: &Computation<'_>| c.name.is_empty();
-                if !computations.last().is_some_and(is_loose) {
-                    computations.push(computation(Cow::Borrowed(""), instruction.line));
-                }
-                computations.len() - 1
-            }
-        };
-        computations[place].instructions.push(instruction);
-    }
-
     /// Reads `, name=value` as often as it comes.
     fn plain_attributes(&mut self) -> Result<Vec<Attribute<'a>>, ParseError> {
         let mut attributes = Vec::new();
@@ -516,85 +376,5 @@ fn computation(name: Cow<'_, str>, line: usize) -> Computation<'_> {
         result: None,
         attributes: Vec::new(),
         instructions: Vec::new(),
-    }
-}
-
-/// The name that a text begins with.
-fn name_at(text: &str) -> &str {
-    let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
-    let end = text.find(|c: char| !is_of_name(c)).unwrap_or(text.len());
-    // `->` may follow.
-    let name = &text[..end];
-    match name.strip_suffix('-') {
-        Some(shorter) if text[end..].starts_with('>') => shorter,
-        _ => name,
-    }
-}
-
-/// Whether a value that begins here holds instructions: `Some(true)` if a list of computations
-/// does.
-fn nested(value: &str) -> Option<bool> {
-    let inside = value.strip_prefix('{')?.trim_start();
-    if inside.starts_with('{') {
-        return Some(true);
-    }
-    let inside = inside.strip_prefix("ROOT ").unwrap_or(inside).trim_start();
-    let inside = inside.strip_prefix('%').unwrap_or(inside);
-    let name = name_at(inside);
-    let is_instruction = !name.is_empty() && inside[name.len()..].trim_start().starts_with('=');
-    is_instruction.then_some(false)
-}
-
-/// The length of the value that a text begins with; the offset of a bracket or quote that is
-/// not closed, in its line if so asked, as the error.
-fn value_end(text: &str, is_bounded: bool) -> Result<usize, usize> {
-    let mut at = 0;
-    while let Some(&byte) = text.as_bytes().get(at) {
-        at += match byte {
-            b',' | b' ' | b'\t' | b'\r' | b'\n' | b')' | b']' | b'}' => break,
-            b'(' | b'[' | b'{' => group_end(&text[at..], is_bounded).ok_or(at)?,
-            b'"' => string_end(&text[at..], is_bounded).ok_or(at)?,
-            _ => 1,
-        };
-    }
-    Ok(at)
-}
-
-/// The length of the brackets that a text begins with, and of what is inside.
-fn group_end(text: &str, is_bounded: bool) -> Option<usize> {
-    let mut closing = Vec::new();
-    let mut at = 0;
-    loop {
-        match text.as_bytes().get(at)? {
-            b'(' => closing.push(b')'),
-            b'[' => closing.push(b']'),
-            b'{' => closing.push(b'}'),
-            byte @ (b')' | b']' | b'}') => {
-                if closing.pop() != Some(*byte) {
-                    return None;
-                }
-                if closing.is_empty() {
-                    return Some(at + 1);
-                }
-            }
-            b'"' => at += string_end(&text[at..], is_bounded)? - 1,
-            b'/' if text[at..].starts_with("/*") => at += 3 + text[at + 2..].find("*/")?,
-            b'\n' if is_bounded => return None,
-            _ => {}
-        }
-        at += 1;
-    }
-}
-
-/// The length of the string that a text begins with, its quotes included.
-fn string_end(text: &str, is_bounded: bool) -> Option<usize> {
-    let mut at = 1;
-    loop {
-        match text.as_bytes().get(at)? {
-            b'"' => return Some(at + 1),
-            b'\\' => at += 2,
-            b'\n' if is_bounded => return None,
-            _ => at += 1,
-        }
     }
 }
