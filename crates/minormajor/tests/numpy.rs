@@ -264,12 +264,12 @@ for number, dtype in enumerate(TYPES):
             text.contains(name) && text.contains("can't be read: "),
             "{name}: {text}"
         );
-        let FileError::Npy {
-            source: NpyError::DataType { .. },
-            ..
-        } = error
-        else {
+        let FileError::Npy { source, .. } = &error else {
             panic!("{name}: {error:?}");
         };
+        assert!(
+            matches!(**source, NpyError::DataType { .. }),
+            "{name}: {error:?}"
+        );
     }
 }

@@ -16,7 +16,7 @@ const TABLE_BYTES: i128 = 4096;
 #[non_exhaustive]
 pub enum Explanation {
     /// The shape's own layout.
-    Layout(ArrayShape),
+    Layout(Box<ArrayShape>),
     /// Tiles that the report does not print: the array under each of the usual ones that make
     /// the size, the most usual first. Never empty.
     Tiles(Vec<ArrayShape>),
@@ -48,7 +48,7 @@ impl Explanation {
     /// first.
     pub fn tiles(&self) -> Vec<String> {
         let arrays = match self {
-            Explanation::Layout(array) => std::slice::from_ref(array),
+            Explanation::Layout(array) => std::slice::from_ref(&**array),
             Explanation::Tiles(arrays) => arrays,
             _ => &[],
         };
@@ -103,7 +103,7 @@ impl Explained {
         let dense = array.dense_bytes().map(i128::from);
         let allocated = array.allocated_bytes().map(i128::from);
         if is_size(allocated) {
-            return made(Explanation::Layout(array), dense, allocated);
+            return made(Explanation::Layout(Box::new(array)), dense, allocated);
         }
         let is_tiled = array.layout().is_some_and(|l| !l.tiles().is_empty());
         let tiled = match allocation.size() {
