@@ -73,7 +73,7 @@ fn an_explanation_says_what_was_chosen_and_what_to_expect() {
         .clone();
     for start in [
         "machine ",
-        "touches    32 MiB: ",
+        "touches    32.00M: ",
         "threads    1: in one go",
         "predicted ",
     ] {
