@@ -185,6 +185,12 @@ pub enum ShapeError {
         found: String,
         expected: String,
     },
+    /// Two shapes that are not of the same values.
+    #[error(
+        "{found} is not compatible; expected the tuples, element types and sizes of {expected}"
+    )]
+    #[allow(missing_docs)]
+    Incompatible { found: String, expected: String },
     /// A kind of value without a size or a serialized form.
     #[error("{found} has no {what}")]
     #[allow(missing_docs)]
@@ -258,6 +264,7 @@ impl ShapeError {
             | ShapeError::TupleSlice { .. }
             | ShapeError::NoSuchSubshape { .. }
             | ShapeError::Structure { .. }
+            | ShapeError::Incompatible { .. }
             | ShapeError::NoSize { .. }
             | ShapeError::TupleOverflow { .. }
             | ShapeError::NotAnArray { .. } => Part::Whole,

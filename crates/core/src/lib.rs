@@ -17,8 +17,10 @@ mod permutation;
 pub mod plan;
 mod proto;
 mod shape;
+mod shape_layout;
 pub mod sizes;
 mod text;
+mod tree;
 mod view;
 
 pub use address::{AddressMap, IndexError, Location};
@@ -37,5 +39,7 @@ pub use shape::{
     MAX_NESTING, PostOrder, ProgramShape, Shape, ShapeEquality, ShapeIndex, ShapeKind, Subshapes,
     TupleShape,
 };
+pub use shape_layout::ShapeLayout;
 pub use text::{ParseError, ParseErrorReason, ParseOptions};
+pub use tree::{ShapeTree, TreeError, TupleTree};
 pub use view::{Place, StridedView, ViewError};

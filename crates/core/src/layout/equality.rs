@@ -19,7 +19,7 @@ use super::Layout;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[doc(alias = "Equal")]
 pub struct LayoutEquality {
-    tiles: bool,
+    tiles: Tiles,
     tail_padding: bool,
     element_size: bool,
     memory_space: bool,
@@ -28,11 +28,20 @@ pub struct LayoutEquality {
     padding: bool,
 }
 
+/// When tiles count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Tiles {
+    #[default]
+    Always,
+    WhereBoth,
+    Never,
+}
+
 impl LayoutEquality {
     /// Everything counts.
     pub const fn exact() -> Self {
         LayoutEquality {
-            tiles: false,
+            tiles: Tiles::Always,
             tail_padding: false,
             element_size: false,
             memory_space: false,
@@ -45,7 +54,7 @@ impl LayoutEquality {
     /// Only the order counts: everything else is ignored.
     pub const fn minor_to_major_only() -> Self {
         LayoutEquality {
-            tiles: true,
+            tiles: Tiles::Never,
             tail_padding: true,
             element_size: true,
             memory_space: true,
@@ -57,7 +66,14 @@ impl LayoutEquality {
 
     /// Ignores tiles, `T(..)`.
     pub const fn ignore_tiles(mut self) -> Self {
-        self.tiles = true;
+        self.tiles = Tiles::Never;
+        self
+    }
+
+    /// Ignores tiles, `T(..)`, where one of the layouts has none.
+    #[doc(alias = "ignore_fully_empty_tiling")]
+    pub const fn ignore_tiles_where_absent(mut self) -> Self {
+        self.tiles = Tiles::WhereBoth;
         self
     }
 
@@ -99,8 +115,13 @@ impl LayoutEquality {
 
     /// Whether the layouts are equal in all that counts.
     pub fn equal(self, a: &Layout, b: &Layout) -> bool {
+        let tiles_count = match self.tiles {
+            Tiles::Always => true,
+            Tiles::WhereBoth => !a.tiles.is_empty() && !b.tiles.is_empty(),
+            Tiles::Never => false,
+        };
         a.minor_to_major == b.minor_to_major
-            && (self.tiles || a.tiles == b.tiles)
+            && (!tiles_count || a.tiles == b.tiles)
             && (self.tail_padding || a.tail_padding_alignment == b.tail_padding_alignment)
             && (self.element_size || a.element_size_in_bits == b.element_size_in_bits)
             && (self.memory_space || a.memory_space == b.memory_space)

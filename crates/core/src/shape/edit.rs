@@ -27,6 +27,22 @@ impl Shape {
         self.map_leaves(|_, leaf| leaf.map_array(&mut edit))
     }
 
+    /// The shape with the array at the end of a path replaced by what `edit` makes of it.
+    ///
+    /// # Errors
+    ///
+    /// [`ShapeError::NoSuchSubshape`] or [`ShapeError::NotAnArray`] where there is no array, and
+    /// the error of `edit`.
+    pub fn map_array_at(
+        &self,
+        index: &[usize],
+        edit: impl FnOnce(&ArrayShape) -> Result<ArrayShape, ShapeError>,
+    ) -> Result<Shape, ShapeError> {
+        let leaf = self.subshape(index)?;
+        leaf.as_array()?;
+        self.with_subshape(index, leaf.map_array(edit)?)
+    }
+
     /// A leaf with its array, if it has one, replaced.
     fn map_array<E>(
         &self,
@@ -88,10 +104,9 @@ impl Shape {
         dimension: i64,
         dynamic: bool,
     ) -> Result<Shape, ShapeError> {
-        let leaf = self.subshape(index)?;
-        leaf.as_array()?;
-        let leaf = leaf.map_array(|array| array.with_dynamic_dimension(dimension, dynamic))?;
-        self.with_subshape(index, leaf)
+        self.map_array_at(index, |array| {
+            array.with_dynamic_dimension(dimension, dynamic)
+        })
     }
 
     /// Whether a host's value has this shape too: see [`ArrayShape::is_host_shape`].
