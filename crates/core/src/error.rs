@@ -147,6 +147,27 @@ pub enum ShapeError {
     #[error("expected a complex element type, found {found}")]
     #[allow(missing_docs)]
     NotComplex { found: ElementType },
+    /// A range of indices that a dimension does not have.
+    #[error(
+        "{count} indices from {base} on are not in dimension {dimension}, whose size is {size}"
+    )]
+    #[allow(missing_docs)]
+    Range {
+        dimension: usize,
+        base: i64,
+        count: i64,
+        size: i64,
+    },
+    /// A step below 1.
+    #[error("the step of dimension {dimension} is {step}; expected 1 or more")]
+    #[allow(missing_docs)]
+    Step { dimension: usize, step: i64 },
+    /// A number of parts that a dimension can't be cut into.
+    #[error(
+        "dimension {place} from the most major one, of size {size}, can't be cut into {count} parts; expected 1 to the size"
+    )]
+    #[allow(missing_docs)]
+    PartCount { place: usize, count: i64, size: i64 },
     /// Tuples nested too deep.
     #[error("tuples are nested more than {limit} deep")]
     #[allow(missing_docs)]
@@ -258,6 +279,9 @@ impl ShapeError {
             | ShapeError::Rank { .. }
             | ShapeError::DimensionRepeated { .. }
             | ShapeError::NotComplex { .. }
+            | ShapeError::Range { .. }
+            | ShapeError::Step { .. }
+            | ShapeError::PartCount { .. }
             | ShapeError::TooDeep { .. }
             | ShapeError::NoLayout { .. }
             | ShapeError::NotATuple { .. }

@@ -10,9 +10,11 @@ mod dimension;
 mod element_type;
 mod error;
 pub mod hlo;
+mod indices;
 mod layout;
 mod orders;
 mod packing;
+mod padding_config;
 mod permutation;
 pub mod plan;
 mod proto;
@@ -22,6 +24,7 @@ pub mod sizes;
 mod text;
 mod tree;
 mod view;
+mod window;
 
 pub use address::{AddressMap, IndexError, Location};
 pub use array::ArrayShape;
@@ -30,8 +33,10 @@ pub use element_type::{
     ElementKind, ElementType, FloatFormat, NativeElement, SpecialValues, UnknownElementType,
 };
 pub use error::ShapeError;
+pub use indices::{IndexSpace, Indices, ShapePartition};
 pub use layout::{Layout, LayoutEquality, PaddingValue, SplitConfig, Tile, TileDimension};
 pub use packing::{PackingError, pack_bits, unpack_bits};
+pub use padding_config::{DimensionPadding, Padding, PaddingConfig, WindowError};
 pub use permutation::{Permutation, move_element};
 pub use plan::Plan;
 pub use proto::ProtoError;
@@ -43,3 +48,4 @@ pub use shape_layout::ShapeLayout;
 pub use text::{ParseError, ParseErrorReason, ParseOptions};
 pub use tree::{ShapeTree, TreeError, TupleTree};
 pub use view::{Place, StridedView, ViewError};
+pub use window::{Window, WindowDimension, dilated_bound, strided_bound};

@@ -68,6 +68,13 @@ pub enum IndexError {
         index: i64,
         size: i64,
     },
+    /// A linear index outside the elements.
+    #[error("linear index {index} is outside the array's {elements} elements")]
+    #[allow(missing_docs)]
+    Linear { index: i64, elements: i64 },
+    /// The array does not say enough.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
     /// A position outside the allocated elements.
     #[error("position {position} is outside the array's {allocated} allocated elements")]
     #[allow(missing_docs)]
@@ -128,21 +135,7 @@ impl AddressMap {
     /// [`IndexError`] for another number of dimensions than the array's, or a number outside
     /// its dimension.
     pub fn position(&self, index: &[i64]) -> Result<i64, IndexError> {
-        if index.len() != self.sizes.len() {
-            return Err(IndexError::Rank {
-                found: index.len(),
-                rank: self.sizes.len(),
-            });
-        }
-        for (dimension, (&index, &size)) in index.iter().zip(&self.sizes).enumerate() {
-            if !(0..size).contains(&index) {
-                return Err(IndexError::OutOfRange {
-                    dimension,
-                    index,
-                    size,
-                });
-            }
-        }
+        check_index(index, &self.sizes)?;
         Ok(self.position_of(index))
     }
 
@@ -236,6 +229,26 @@ impl AddressMap {
             Location::Element(index)
         })
     }
+}
+
+/// Checks that an array of these sizes has this index.
+pub(crate) fn check_index(index: &[i64], sizes: &[i64]) -> Result<(), IndexError> {
+    if index.len() != sizes.len() {
+        return Err(IndexError::Rank {
+            found: index.len(),
+            rank: sizes.len(),
+        });
+    }
+    for (dimension, (&index, &size)) in index.iter().zip(sizes).enumerate() {
+        if !(0..size).contains(&index) {
+            return Err(IndexError::OutOfRange {
+                dimension,
+                index,
+                size,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// The way back from digits to indices.
