@@ -29,24 +29,29 @@ impl Shape {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn from_proto_bytes(bytes: &[u8]) -> Result<Shape, ProtoError> {
-        let mut open = vec![Message::new(Reader::new(bytes))];
-        loop {
-            let message = open
-                .last_mut()
-                .expect("one message is open until the last returns");
-            if let Some(inner) = message.read()? {
-                if open.len() > MAX_NESTING + 1 {
-                    return Err(ShapeError::TooDeep { limit: MAX_NESTING }.into());
-                }
-                open.push(Message::new(inner));
-                continue;
+        read_shape(Reader::new(bytes))
+    }
+}
+
+/// Reads a `ShapeProto`.
+pub(super) fn read_shape(reader: Reader<'_>) -> Result<Shape, ProtoError> {
+    let mut open = vec![Message::new(reader)];
+    loop {
+        let message = open
+            .last_mut()
+            .expect("one message is open until the last returns");
+        if let Some(inner) = message.read()? {
+            if open.len() > MAX_NESTING + 1 {
+                return Err(ShapeError::TooDeep { limit: MAX_NESTING }.into());
             }
-            let shape = open.pop().map(Message::build).transpose()?;
-            match (open.last_mut(), shape) {
-                (Some(outer), Some(shape)) => outer.shapes.push(shape),
-                (None, Some(shape)) => return Ok(shape),
-                (_, None) => unreachable!("a message was open"),
-            }
+            open.push(Message::new(inner));
+            continue;
+        }
+        let shape = open.pop().map(Message::build).transpose()?;
+        match (open.last_mut(), shape) {
+            (Some(outer), Some(shape)) => outer.shapes.push(shape),
+            (None, Some(shape)) => return Ok(shape),
+            (_, None) => unreachable!("a message was open"),
         }
     }
 }
@@ -327,7 +332,11 @@ fn number(field: &Field<'_>, name: &'static str) -> Result<i64, ProtoError> {
 }
 
 /// Adds the value or values of a repeated number field, packed or not.
-fn numbers(field: &Field<'_>, name: &'static str, values: &mut Vec<i64>) -> Result<(), ProtoError> {
+pub(super) fn numbers(
+    field: &Field<'_>,
+    name: &'static str,
+    values: &mut Vec<i64>,
+) -> Result<(), ProtoError> {
     match field.value {
         Value::Varint(value) => values.push(value as i64),
         Value::Bytes(mut packed) => {
@@ -341,7 +350,7 @@ fn numbers(field: &Field<'_>, name: &'static str, values: &mut Vec<i64>) -> Resu
 }
 
 /// The message inside a field.
-fn message<'a>(field: &Field<'a>, name: &'static str) -> Result<Reader<'a>, ProtoError> {
+pub(super) fn message<'a>(field: &Field<'a>, name: &'static str) -> Result<Reader<'a>, ProtoError> {
     match field.value {
         Value::Bytes(reader) => Ok(reader),
         _ => Err(wrong_type(field, name, BYTES)),

@@ -10,6 +10,7 @@
 
 mod decode;
 mod encode;
+mod program;
 mod wire;
 
 use std::hash::{Hash, Hasher};
@@ -106,6 +107,10 @@ pub enum ProtoError {
     #[error("{found} dimensions are marked dynamic or static, the shape has {rank}")]
     #[allow(missing_docs)]
     DynamicFlags { found: usize, rank: usize },
+    /// As many names as parameters were expected.
+    #[error("{found} names for {parameters} parameters; expected as many")]
+    #[allow(missing_docs)]
+    ParameterNames { found: usize, parameters: usize },
     /// The message is well formed, but there is no such shape.
     #[error(transparent)]
     Shape(#[from] ShapeError),

@@ -52,6 +52,11 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The bytes that are left.
+    pub fn rest(self) -> &'a [u8] {
+        &self.buffer[self.at..self.end]
+    }
+
     fn error(&self, offset: usize, expected: &'static str) -> ProtoError {
         ProtoError::Wire { offset, expected }
     }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::Shape;
 use crate::error::ShapeError;
+use crate::proto::UnknownFields;
 
 /// What a program takes and gives: its parameters, each with a name that may be empty, and its
 /// result.
@@ -22,6 +23,7 @@ use crate::error::ShapeError;
 pub struct ProgramShape {
     parameters: Vec<(String, Shape)>,
     result: Shape,
+    pub(crate) unknown: UnknownFields,
 }
 
 impl ProgramShape {
@@ -37,6 +39,7 @@ impl ProgramShape {
                 .map(|(name, shape)| (name.into(), shape))
                 .collect(),
             result,
+            unknown: UnknownFields::default(),
         }
     }
 
@@ -71,6 +74,7 @@ impl ProgramShape {
                 .map(|(name, shape)| Ok((name.clone(), edit(shape)?)))
                 .collect::<Result<_, E>>()?,
             result: edit(&self.result)?,
+            unknown: self.unknown.clone(),
         })
     }
 
