@@ -33,6 +33,8 @@ pub enum Command {
     Relayout(Relayout),
     /// What arrays a file holds, with their shapes and layouts
     Inspect(Inspect),
+    /// What an HLO module or a TPU memory report allocates, wastes and moves
+    Hlo(Hlo),
 }
 
 /// Arguments of `describe`.
@@ -164,6 +166,24 @@ pub struct Inspect {
     /// Write one JSON object a file
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `hlo`.
+#[derive(Args, Debug)]
+#[command(after_help = help::HLO)]
+pub struct Hlo {
+    /// HLO text as XLA dumps it, or a log with a TPU compiler's list of its largest program
+    /// allocations; `-` reads standard input
+    pub file: PathBuf,
+    /// Write a JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Write a page for browsers to this file, in place of the tables
+    #[arg(long, value_name = "OUT")]
+    pub html: Option<PathBuf>,
+    /// Rows of each table; 0 shows all, those that take no memory too
+    #[arg(long, value_name = "N", default_value_t = 40)]
+    pub top: usize,
 }
 
 /// When to write in colour.

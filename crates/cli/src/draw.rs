@@ -1,11 +1,10 @@
 //! `draw`: the picture of an array, on the terminal or as an SVG file.
 
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
 
 use crate::arguments::{ColorChoice, Draw};
 use crate::error::{Outcome, Stop};
-use crate::output::Output;
+use crate::output::{Output, write_beside};
 use crate::request;
 use minormajor::Picture;
 
@@ -46,40 +45,4 @@ fn colour(arguments: &Draw) -> bool {
             io::stdout().is_terminal() && !forbidden && !dumb
         }
     }
-}
-
-/// Writes a file in one step: beside its place, then renamed.
-fn write_beside(path: &Path, text: &str) -> Result<(), Stop> {
-    let failed = |error: &dyn std::fmt::Display| Stop::new(path.display(), error);
-    if path.is_dir() {
-        return Err(failed(
-            &"is a directory; expected the name of a file to write",
-        ));
-    }
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    if !folder.is_dir() {
-        let cause = format!(
-            "there is no directory {}; create it first",
-            folder.display()
-        );
-        return Err(failed(&cause));
-    }
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // As any new file; the umask takes away what it must.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    let mut file = builder
-        .tempfile_in(folder)
-        .map_err(|error| failed(&format!("can't write there: {}", error.kind())))?;
-    file.as_file_mut()
-        .write_all(text.as_bytes())
-        .map_err(|error| failed(&error))?;
-    file.persist(path).map_err(|error| failed(&error.error))?;
-    Ok(())
 }

@@ -178,3 +178,35 @@ Examples:
   \"arrays\":[{\"name\":\"picture\",\"shape\":\"u8[512,512,3]{2,1,0}\"}]}
 
 A raw file's shape is the text in NAME.bin.shape; the file's length must be that of its shape.";
+
+/// Of `hlo`.
+pub const HLO: &str = "\
+Examples:
+
+  $ printf '%%p = f32[999,4]{1,0:T(8,128)} parameter(0)\\n' | minormajor hlo -
+  part of a module: 1 computation, 1 instruction
+    arguments    500.0K in 1, padding 484.4K (32.0x expansion)
+    results          0B in 0, no padding
+    A run needs less than all results: those not needed at once share memory.
+
+  results, those that waste most first
+    allocated  elements         memory    opcode     name and shape
+       500.0K     15.6K  32.0x  argument  parameter  p f32[999,4]{1,0:T(8,128)}
+                                {0,1:T(8,128)} would take 32.0K, as would f32[4,999]{1,0:T(8,128)}
+
+  no relayout moves elements; 0 others leave them in place
+
+  $ printf '  1. Size: 64.0K\\n     Shape: f32[128,3]{1,0}\\n' | minormajor hlo -
+  memory report of a TPU compiler
+
+  allocations, those that waste most first
+    printed  elements         in  explained by           opcode  name and shape
+      64.0K      1.5K  42.7x      T(8,128), not printed          f32[128,3]{1,0}
+                              {0,1:T(8,128)} would take 4.0K, as would f32[3,128]{1,0:T(8,128)}
+
+  no relayout moves elements; 0 others leave them in place
+
+Give the file NAME.txt that XLA dumps (in JAX: XLA_FLAGS='--xla_dump_to=FOLDER
+--xla_dump_hlo_as_text', or compiled.as_text()), or the log of a TPU compiler that ran out of
+memory. Orders are compared under the tiles as they are. What can't be read is said with its
+line on standard error, and the exit code is 1.";

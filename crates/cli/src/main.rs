@@ -8,6 +8,7 @@ mod describe;
 mod draw;
 mod error;
 mod help;
+mod hlo;
 mod index;
 mod inspect;
 mod output;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Command::Plan(plan) => plan::run(plan, &mut output),
         Command::Bench(bench) => bench::run(bench, &mut output),
         Command::Relayout(relayout) => relayout::run(relayout, &mut output),
+        Command::Hlo(hlo) => hlo::run(hlo, &mut output),
         Command::Inspect(inspect) => inspect::run(inspect, &mut output),
     };
     match done.and_then(|outcome| output.finish().map(|()| outcome).map_err(Into::into)) {

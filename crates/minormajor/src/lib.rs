@@ -20,7 +20,9 @@
 
 mod executor;
 pub mod files;
+pub mod hlo;
 mod machine;
+mod markup;
 pub mod measure;
 mod picture;
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::explanation::{Explained, Explanation, bytes_of_arrays, leaves, with_layout};
-use super::memory::{Memory, computations_in_memory, operand_in_result};
+use super::memory::{Memory, operand_in_result, runs};
 use super::module::{Computation, Instruction, Module};
 use super::relayout::Relayout;
 use super::report::Allocation;
@@ -353,17 +353,10 @@ fn usages_of_module<'m>(module: &'m Module<'m>, orders: &mut Orders) -> Vec<Usag
         .map(|c| (c.name(), c))
         .collect();
     let mut usages = Vec::new();
-    for (computation, is_in_memory) in module
-        .computations()
-        .iter()
-        .zip(computations_in_memory(module))
-    {
+    for (computation, run) in module.computations().iter().zip(runs(module)) {
         let scope = Scope::of(computation);
         for instruction in computation.instructions() {
-            let memory = match is_in_memory {
-                true => Memory::of(computation, instruction),
-                false => Memory::Inside,
-            };
+            let memory = Memory::of(run, instruction);
             let mut usage = Usage::of_instruction(computation, instruction, memory, orders);
             usage.relayout = match instruction.opcode() {
                 "fusion" | "call" => instruction

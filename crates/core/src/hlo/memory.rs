@@ -1,5 +1,7 @@
 //! Which results of a module lie in memory of their own.
 
+use std::collections::HashMap;
+
 use super::module::{Computation, Instruction, Module};
 
 /// Where the result of an instruction lies.
@@ -8,7 +10,8 @@ use super::module::{Computation, Instruction, Module};
 pub enum Memory {
     /// In memory of its own.
     Own,
-    /// In the memory of the module's caller: a parameter of the entry computation.
+    /// In the memory of the module's caller: a parameter of the entry computation (of any that
+    /// nothing calls, where a part of a module has no entry).
     Argument,
     /// In the memory of other instructions: bitcasts, tuples and their elements, and what
     /// `while`, `call` and `conditional` pass on.
@@ -28,10 +31,10 @@ impl Memory {
         }
     }
 
-    /// Of an instruction in a computation whose instructions lie in memory.
-    pub(super) fn of(computation: &Computation<'_>, instruction: &Instruction<'_>) -> Memory {
+    pub(super) fn of(run: Run, instruction: &Instruction<'_>) -> Memory {
         match instruction.opcode() {
-            "parameter" if computation.is_entry() => Memory::Argument,
+            _ if run == Run::Never => Memory::Inside,
+            "parameter" if run == Run::First => Memory::Argument,
             "parameter"
             | "bitcast"
             | "tuple"
@@ -60,18 +63,28 @@ pub(super) fn operand_in_result(opcode: &str) -> Option<usize> {
     }
 }
 
-/// For each computation, whether its instructions' results lie in memory: those of the entry,
-/// and of what it runs, are; those of fusions and of applied functions are not.
-pub(super) fn computations_in_memory(module: &Module<'_>) -> Vec<bool> {
+/// How a computation comes to be run, instruction by instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Run {
+    /// By the module's caller.
+    First,
+    /// By an instruction: a loop's body, a branch.
+    Called,
+    /// Not at all: it is what a fusion computes, or is applied to single elements.
+    Never,
+}
+
+/// How each computation is run.
+pub(super) fn runs(module: &Module<'_>) -> Vec<Run> {
     let computations = module.computations();
-    let places: std::collections::HashMap<&str, usize> = computations
+    let places: HashMap<&str, usize> = computations
         .iter()
         .enumerate()
         .map(|(place, computation)| (computation.name(), place))
         .collect();
     let mut is_called = vec![false; computations.len()];
     // The computations that each one runs.
-    let mut runs: Vec<Vec<usize>> = vec![Vec::new(); computations.len()];
+    let mut callees: Vec<Vec<usize>> = vec![Vec::new(); computations.len()];
     for (place, computation) in computations.iter().enumerate() {
         for instruction in computation.instructions() {
             for called in instruction.called() {
@@ -80,26 +93,30 @@ pub(super) fn computations_in_memory(module: &Module<'_>) -> Vec<bool> {
                 };
                 is_called[callee] = true;
                 if is_run(instruction.opcode(), called.attribute) {
-                    runs[place].push(callee);
+                    callees[place].push(callee);
                 }
             }
         }
     }
     // A part of a module may have no entry: then what nothing calls is run.
     let has_entry = computations.iter().any(Computation::is_entry);
-    let mut in_memory = vec![false; computations.len()];
-    let mut pending: Vec<usize> = (0..computations.len())
-        .filter(|&place| match has_entry {
-            true => computations[place].is_entry() || computations[place].name().is_empty(),
-            false => !is_called[place],
-        })
+    let is_first = |place: usize| match has_entry {
+        true => computations[place].is_entry() || computations[place].name().is_empty(),
+        false => !is_called[place],
+    };
+    let mut runs = vec![Run::Never; computations.len()];
+    let mut pending: Vec<(usize, Run)> = (0..computations.len())
+        .filter(|&place| is_first(place))
+        .map(|place| (place, Run::First))
         .collect();
-    while let Some(place) = pending.pop() {
-        if !std::mem::replace(&mut in_memory[place], true) {
-            pending.extend(&runs[place]);
+    while let Some((place, run)) = pending.pop() {
+        if runs[place] == Run::Never {
+            runs[place] = run;
+            let callees = callees[place].iter();
+            pending.extend(callees.map(|&callee| (callee, Run::Called)));
         }
     }
-    in_memory
+    runs
 }
 
 /// Whether an instruction runs the computation that an attribute names, instruction by

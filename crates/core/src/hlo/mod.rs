@@ -14,7 +14,7 @@ mod report;
 mod scope;
 mod tiles;
 
-use crate::text::ParseErrorReason;
+use crate::text::{ParseErrorReason, quote};
 
 pub use analysis::{Analysis, Padded, Sum, Usage};
 pub use explanation::Explanation;
@@ -47,34 +47,33 @@ impl<'a> Document<'a> {
         if Report::is_in(text) {
             return Ok(Document::Report(Report::read(text)));
         }
-        let mut module = Module::read(text);
+        let module = Module::read(text);
         if !module.computations().is_empty() || module.name().is_some() {
             return Ok(Document::Module(module));
         }
-        let is_mlir = text.contains("stablehlo.") || text.trim_start().starts_with("module @");
-        let expected = "an HLO module, or a TPU compiler's report of its largest allocations";
-        let mut error = match module.unread.is_empty() {
-            true => Unread {
-                lines: (1, 1),
-                column: 1,
-                reason: ParseErrorReason::Unexpected {
-                    expected,
-                    found: "none".to_owned(),
-                },
-            },
-            false => module.unread.swap_remove(0),
+        let space = text.len() - text.trim_start().len();
+        let first = text[space..].lines().next().unwrap_or("").trim_end();
+        let is_mlir = text.contains("stablehlo.") || first.starts_with("module @");
+        let (expected, found) = match first {
+            _ if is_mlir => (
+                "HLO (from JAX: `lowered.as_text(dialect=\"hlo\")` or `compiled.as_text()`)",
+                "MLIR".to_owned(),
+            ),
+            "" => (NEITHER, "the end".to_owned()),
+            _ => (NEITHER, format!("`{}`", quote(first))),
         };
-        if is_mlir {
-            error.reason = ParseErrorReason::Unexpected {
-                expected: "HLO (from JAX: `lowered.as_text(dialect=\"hlo\")` or `compiled.as_text()`)",
-                found: "MLIR".to_owned(),
-            };
-        } else if let ParseErrorReason::Unexpected { expected: old, .. } = &mut error.reason {
-            *old = expected;
-        }
-        Err(error)
+        let line = text[..space].matches('\n').count() + 1;
+        let line_start = text[..space].rfind('\n').map_or(0, |at| at + 1);
+        Err(Unread {
+            lines: (line, line),
+            column: text[line_start..space].chars().count() + 1,
+            reason: ParseErrorReason::Unexpected { expected, found },
+        })
     }
 }
+
+/// What a text is expected to be that is something else.
+const NEITHER: &str = "an HLO module, or a TPU compiler's report of its largest allocations";
 
 /// Lines of a text that can't be read, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

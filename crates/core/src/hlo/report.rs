@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::Unread;
 use super::reader::{Label, Reader};
 use crate::sizes::PrintedSize;
-use crate::text::{Cursor, ParseErrorReason, Parser};
+use crate::text::{Cursor, ParseErrorReason, Parser, quote};
 use crate::{ParseError, Shape};
 
 /// A TPU compiler's report of the memory that a program needs, read from a log: totals, and the
@@ -44,8 +44,10 @@ pub struct Total<'a> {
     pub text: &'a str,
     /// What it is about.
     pub name: &'a str,
-    /// The first size behind the name; `None` in a heading, and where it is unknown.
+    /// The first size behind the name; `None` in some headings, and where it is unknown.
     pub size: Option<PrintedSize>,
+    /// Whether it is a part of what the last line that is none is about.
+    pub is_part: bool,
 }
 
 /// One entry of the list.
@@ -79,7 +81,13 @@ impl<'a> Report<'a> {
     /// Reads the reports in a text, which may be a whole log: each line may begin with what the
     /// log writes before it, the same in all but its digits. Never fails.
     pub fn read(text: &'a str) -> Report<'a> {
-        let mut reader = ReportReader::default();
+        // The totals come before the first key, so what stands before a key is looked up first.
+        let prefix = text.lines().find_map(Key::prefix);
+        let mut reader = ReportReader {
+            prefix: prefix.unwrap_or(""),
+            indent: usize::MAX,
+            ..ReportReader::default()
+        };
         for (number, line) in text.lines().enumerate() {
             reader.line(number + 1, line);
         }
@@ -212,6 +220,12 @@ impl Key {
         }
     }
 
+    /// What a log writes before the key that a line begins with.
+    fn prefix(line: &str) -> Option<&str> {
+        let (at, _) = Key::find(line)?;
+        Some(line[..at].trim_end())
+    }
+
     /// The key that a line begins with, behind what a log may write before it, and its place.
     fn find(line: &str) -> Option<(usize, Key)> {
         let sized = line.find(". Size: ").and_then(|at| {
@@ -248,6 +262,8 @@ struct ReportReader<'a> {
     prefix: &'a str,
     memory_space: Option<&'a str>,
     is_in_totals: bool,
+    /// How far the last line of the totals that is no part is indented.
+    indent: usize,
     entry: Option<Allocation<'a>>,
     last: Last,
 }
@@ -337,13 +353,16 @@ impl<'a> ReportReader<'a> {
                 text: &text[at..],
                 name: "used",
                 size: size.and_then(first_size).map(|(_, size)| size),
+                is_part: false,
             });
             self.is_in_totals = true;
+            self.indent = usize::MAX;
             return true;
         }
         if is_heading {
             self.finish();
             self.is_in_totals = true;
+            self.indent = usize::MAX;
         }
         if !self.is_in_totals {
             return false;
@@ -360,7 +379,17 @@ impl<'a> ReportReader<'a> {
         if name.is_empty() {
             return false;
         }
-        self.report.totals.push(Total { text, name, size });
+        let indent = content.len() - content.trim_start().len();
+        let is_part = indent > self.indent;
+        if !is_part {
+            self.indent = indent;
+        }
+        self.report.totals.push(Total {
+            text,
+            name,
+            size,
+            is_part,
+        });
         true
     }
 
@@ -392,7 +421,7 @@ impl<'a> ReportReader<'a> {
                 column: 1,
                 reason: ParseErrorReason::Unexpected {
                     expected: "a size such as 512B, 640.0K or 1.17G behind `Size:`",
-                    found: format!("`{}`", entry.size),
+                    found: format!("`{}`", quote(entry.size)),
                 },
             });
         }

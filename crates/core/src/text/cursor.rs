@@ -177,7 +177,8 @@ impl<'a> Cursor<'a> {
     }
 }
 
-fn quote(text: &str) -> String {
+/// A text as far as messages quote it.
+pub(crate) fn quote(text: &str) -> String {
     match text.char_indices().nth(QUOTE) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text.to_owned(),

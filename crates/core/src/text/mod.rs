@@ -23,7 +23,7 @@ mod printer;
 
 use crate::error::ShapeError;
 
-pub(crate) use cursor::Cursor;
+pub(crate) use cursor::{Cursor, quote};
 pub use parser::ParseOptions;
 pub(crate) use parser::Parser;
 

@@ -7,6 +7,7 @@ use super::grid::{Grid, Slice};
 use super::memory;
 use super::select::Mark;
 use super::{Cell, Picture};
+use crate::markup::{beginning, escaped};
 
 /// Around everything.
 const MARGIN: f64 = 24.0;
@@ -425,20 +426,4 @@ fn memory_strip(picture: &Picture, canvas: &mut Canvas) {
         x += size(place);
         canvas.reach(MARGIN + x, y);
     }
-}
-
-/// At most `limit` characters of a text, from its beginning.
-fn beginning(text: &str, limit: usize) -> String {
-    match text.char_indices().nth(limit) {
-        Some((end, _)) => format!("{}\u{2026}", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
-/// The text with what XML reserves replaced.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
 }
