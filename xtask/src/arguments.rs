@@ -9,8 +9,8 @@ usage: cargo xtask <COMMAND>
   test [--quick]
       All checks and tests: format, clippy, documentation, the release binary,
       the Python environment that tests compare with, every test, the counts of
-      instructions, the commands in README.md and docs/, and ten seconds of each
-      fuzz target.
+      instructions, 20000 cases beside XLA, the commands in README.md and docs/,
+      and ten seconds of each fuzz target.
       --quick leaves out what needs a release build, and fuzzing.
 
   docs
@@ -20,6 +20,11 @@ usage: cargo xtask <COMMAND>
       Counts the instructions of small relayouts and of planning them, and fails
       where one takes more than bench/instructions.tsv says. --update writes that
       table anew.
+
+  conformance [--cases N] [--seed N]
+      Random shapes, pairs, sizes and modules through XLA (jaxlib) and through
+      this project: N cases (20000), none of which may differ outside the list
+      of XLA's faults.
 
   fuzz [TARGET...] [--seconds N]
       Replays the checked-in inputs of the fuzz targets (all of them, or those
@@ -44,8 +49,28 @@ pub enum Request {
         /// Write the table anew.
         update: bool,
     },
+    /// Random cases beside XLA.
+    Conformance(Cases),
     /// Fuzzing.
     Fuzz(Wish),
+}
+
+/// Which random cases go through XLA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cases {
+    /// How many.
+    pub count: u64,
+    /// The same seed makes the same cases.
+    pub seed: u64,
+}
+
+impl Default for Cases {
+    fn default() -> Cases {
+        Cases {
+            count: 20_000,
+            seed: 1,
+        }
+    }
 }
 
 /// What to fuzz, and how.
@@ -99,6 +124,7 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, String>
         "instructions" => {
             parse_flag(&command, &rest, "--update").map(|update| Request::Instructions { update })
         }
+        "conformance" => parse_cases(rest.into_iter()),
         "fuzz" => parse_fuzz(rest.into_iter()),
         _ => Err(format!("there is no command `{command}`")),
     }
@@ -110,6 +136,22 @@ fn parse_flag(command: &str, rest: &[String], flag: &str) -> Result<bool, String
         Some(argument) => Err(format!("`{command}` takes no `{argument}`")),
         None => Ok(!rest.is_empty()),
     }
+}
+
+fn parse_cases(mut rest: impl Iterator<Item = String>) -> Result<Request, String> {
+    let mut cases = Cases::default();
+    while let Some(argument) = rest.next() {
+        let number = match argument.as_str() {
+            "--cases" => &mut cases.count,
+            "--seed" => &mut cases.seed,
+            _ => return Err(format!("`conformance` takes no `{argument}`")),
+        };
+        let value = rest.next().ok_or(format!("`{argument}` needs a number"))?;
+        *number = value
+            .parse()
+            .map_err(|_| format!("`{argument}` needs a whole number, not `{value}`"))?;
+    }
+    Ok(Request::Conformance(cases))
 }
 
 fn parse_fuzz(mut rest: impl Iterator<Item = String>) -> Result<Request, String> {
@@ -173,6 +215,11 @@ mod tests {
                 "instructions --update",
                 Ok(Request::Instructions { update: true }),
             ),
+            ("conformance", Ok(Request::Conformance(Cases::default()))),
+            (
+                "conformance --seed 7 --cases 50",
+                Ok(Request::Conformance(Cases { count: 50, seed: 7 })),
+            ),
             ("fuzz", search(&[], 10)),
             ("fuzz plan --seconds 600", search(&["plan"], 600)),
             ("fuzz --seconds 0 plan npy", search(&["plan", "npy"], 0)),
@@ -198,6 +245,11 @@ mod tests {
             ("test --fast", "`test` takes no `--fast`"),
             ("instructions -u", "`instructions` takes no `-u`"),
             ("docs all", "`docs` takes no `all`"),
+            ("conformance --cases", "`--cases` needs a number"),
+            (
+                "conformance --seed x",
+                "`--seed` needs a whole number, not `x`",
+            ),
             ("fuzz --second 3", "`fuzz` takes no `--second`"),
             ("fuzz --seconds", "`--seconds` needs a number"),
             (

@@ -4,6 +4,7 @@
 //! and the cause; exit code 1. Wrong arguments are exit code 2.
 
 mod arguments;
+mod conformance;
 mod documents;
 mod failure;
 mod fuzz;
@@ -48,6 +49,7 @@ fn carry_out(request: Request) -> Result<(), Failure> {
         Request::Test { quick } => test::run(&Workspace::find()?, quick),
         Request::Documents => documents::run(&Workspace::find()?),
         Request::Instructions { update } => instructions::run(&Workspace::find()?, update),
+        Request::Conformance(cases) => conformance::run(&Workspace::find()?, cases),
         Request::Fuzz(wish) => fuzz::run(&Workspace::find()?, &wish),
     }
 }

@@ -4,7 +4,8 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::arguments::{DEFAULT_SECONDS, Mode, Wish};
+use crate::arguments::{Cases, DEFAULT_SECONDS, Mode, Wish};
+use crate::conformance;
 use crate::documents;
 use crate::failure::Failure;
 use crate::fuzz;
@@ -51,6 +52,9 @@ pub fn run(workspace: &Workspace, quick: bool) -> Result<(), Failure> {
     })?;
     if !quick {
         steps.run("instructions", || instructions::run(workspace, false))?;
+        steps.run("conformance", || {
+            conformance::compare(workspace, python.as_deref(), Cases::default())
+        })?;
         steps.run("documents", || documents::check(workspace))?;
         steps.run("fuzz", || {
             let all = Wish {
@@ -65,7 +69,7 @@ pub fn run(workspace: &Workspace, quick: bool) -> Result<(), Failure> {
     steps.summarise();
     if quick {
         println!(
-            "Left out by --quick: the release binary, instructions, the documents' commands, fuzzing."
+            "Left out by --quick: the release binary, instructions, XLA, the documents' commands, fuzzing."
         );
     }
     Ok(())

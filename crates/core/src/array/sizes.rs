@@ -51,10 +51,25 @@ impl ArrayShape {
     /// The bytes that the elements alone need: each at the type's own width (a byte for
     /// narrower types), or at the layout's `E(bits)` where that is less. `None` with an
     /// unbounded dimension.
-    #[doc(alias = "ByteSizeOfElements")]
     pub fn dense_bytes(&self) -> Option<i64> {
         let own = 8 * i64::from(self.element_type.byte_width());
         Some(bytes(self.elements()?, self.element_bits().min(own)))
+    }
+
+    /// The bytes of the elements without any padding, at `E(bits)` each where the layout says so.
+    /// `None` with an unbounded dimension.
+    ///
+    /// ```
+    /// use minormajor_core::Shape;
+    ///
+    /// let wide: Shape = "s16[6,16]{1,0:E(32)}".parse()?;
+    /// let wide = wide.as_array()?;
+    /// assert_eq!((wide.element_bytes(), wide.dense_bytes()), (Some(384), Some(192)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[doc(alias = "ByteSizeOfElements")]
+    pub fn element_bytes(&self) -> Option<i64> {
+        Some(bytes(self.elements()?, self.element_bits()))
     }
 
     /// The bytes that the array takes in memory. `None` without a layout or with an unbounded

@@ -36,8 +36,8 @@ impl Shape {
         })
     }
 
-    /// The bytes of the value itself: the [`dense_bytes`](ArrayShape::dense_bytes) of an array,
-    /// a tuple's table of one pointer an element, one pointer for an opaque value, none for a
+    /// The bytes of the value itself: of an array its elements', at `E(bits)` each where the layout
+    /// says so, whether that is less than the type's own width or more; a tuple's table of one pointer an element, one pointer for an opaque value, none for a
     /// token.
     ///
     /// # Errors
@@ -55,7 +55,9 @@ impl Shape {
     pub fn byte_size(&self, pointer_bytes: Option<u32>) -> Result<i64, ShapeError> {
         let pointer = || pointer_bytes.ok_or_else(|| self.no_size("size without a pointer's"));
         match &self.kind {
-            ShapeKind::Array(array) | ShapeKind::Buffer(array) => sized(array, array.dense_bytes()),
+            ShapeKind::Array(array) | ShapeKind::Buffer(array) => {
+                sized(array, array.element_bytes())
+            }
             ShapeKind::Tuple(tuple) => Ok(tuple.index_table_bytes(pointer()?)),
             ShapeKind::Token => Ok(0),
             ShapeKind::Opaque => Ok(i64::from(pointer()?)),
