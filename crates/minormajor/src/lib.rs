@@ -5,6 +5,7 @@
 //! - [`Relayout`] runs a plan on buffers in memory, with threads; [`relayout`] is the short way.
 //! - [`Picture`] draws an array and its memory, as text and as SVG.
 //! - [`measure`] times a relayout beside `memcpy`.
+//! - [`for_each_index_parallel`] goes through an array's indices on several threads.
 //! - [`files`] says what arrays a file holds, and moves a file's array to another layout.
 //!
 //! ```
@@ -21,6 +22,7 @@
 mod executor;
 pub mod files;
 pub mod hlo;
+mod indices;
 mod machine;
 mod markup;
 pub mod measure;
@@ -29,6 +31,7 @@ mod picture;
 pub use executor::{
     ExplainedBox, Explanation, Progress, Relayout, RelayoutError, RunError, relayout,
 };
+pub use indices::{for_each_index_parallel, index_threads, try_for_each_index_parallel};
 pub use machine::{Level, Machine};
 pub use minormajor_core::*;
 pub use minormajor_kernels::{Caches, Isa, Kernel, Pages, Stores, Tuning};
