@@ -2,11 +2,13 @@
 //! a value; the checks of that value are here.
 #![warn(missing_docs)]
 
+mod hlo;
 mod npy;
 mod pair;
 mod plan;
 mod shape;
 
+pub use hlo::{check_module, check_report};
 pub use npy::check_npy;
 pub use pair::Pair;
 pub use plan::check_plan;

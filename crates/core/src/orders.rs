@@ -122,7 +122,8 @@ fn tiled_dimensions(layout: &Layout) -> usize {
             .iter()
             .filter(|&&size| size == TileDimension::Combine)
             .count();
-        parts += sizes.len() - 2 * combined;
+        // Those that are combined are one; then each is cut into two.
+        parts = parts + sizes.len() - 2 * combined;
     }
     dimensions.min(layout.rank())
 }

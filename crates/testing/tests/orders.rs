@@ -1,0 +1,63 @@
+//! The orders that allocate least, against all orders there are.
+
+use minormajor_core::ArrayShape;
+use minormajor_testing::{oracle, strategy};
+use proptest::prelude::*;
+
+/// All permutations of `0..rank`.
+fn permutations(rank: usize) -> Vec<Vec<i64>> {
+    let mut all = vec![vec![]];
+    for dimension in 0..rank as i64 {
+        all = all
+            .iter()
+            .flat_map(|order: &Vec<i64>| {
+                (0..=order.len()).map(move |place| {
+                    let mut order = order.clone();
+                    order.insert(place, dimension);
+                    order
+                })
+            })
+            .collect();
+    }
+    all
+}
+
+fn in_order(shape: &ArrayShape, order: &[i64]) -> ArrayShape {
+    let layout = shape.layout().unwrap().clone();
+    let layout = layout.with_minor_to_major(order.iter().copied()).unwrap();
+    shape.with_layout(layout).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_order_allocates_less(shape in strategy::array()) {
+        let orders = permutations(shape.rank());
+        let least = orders.iter().map(|order| oracle::allocated_elements(&in_order(&shape, order))).min().unwrap();
+        let best = shape.least_allocating_orders().unwrap();
+        prop_assert!(!best.is_empty());
+        for found in &best {
+            prop_assert_eq!(oracle::allocated_elements(found), least, "{}", found);
+            let same = in_order(found, &shape.layout().unwrap().minor_to_major().iter().map(|&d| d as i64).collect::<Vec<_>>());
+            prop_assert_eq!(&same, &shape);
+        }
+        if oracle::allocated_elements(&shape) == least {
+            prop_assert_eq!(best, vec![shape]);
+        }
+    }
+
+    /// The transposed array has each element at the same position.
+    #[test]
+    fn a_transpose_to_the_default_order_moves_nothing(shape in strategy::array()) {
+        let transposed = shape.transposed_to_default_order().unwrap();
+        let order = shape.layout().unwrap().minor_to_major();
+        let found = transposed.layout().unwrap();
+        prop_assert!(found.is_monotonic_with_dim0_major());
+        prop_assert_eq!(transposed.allocated_bytes(), shape.allocated_bytes());
+        for index in oracle::indices(&shape.sizes().unwrap()).iter().take(200) {
+            let moved: Vec<i64> = order.iter().rev().map(|&d| index[d]).collect();
+            prop_assert_eq!(oracle::position(&transposed, &moved), oracle::position(&shape, index));
+        }
+    }
+}
