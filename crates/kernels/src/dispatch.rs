@@ -1,15 +1,16 @@
 //! From the instruction set that a value proves to the kernels compiled for it.
 
 use crate::isa::{Isa, Kind};
-use crate::lines::{self, Repeat};
+use crate::lines::{self, Repeat, Strided};
 use crate::plane::{self, At, Plane};
-use crate::runs::{self, Runs};
+use crate::runs::{self, Rows, Runs};
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::simd::NativeSet;
 use crate::simd::Portable;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::x86::{Avx2Set, Avx512Set};
 use crate::weave::{self, Weave};
+use crate::zip::{self, Zip};
 
 /// Calls a function that is generic over the set.
 macro_rules! with_set {
@@ -36,7 +37,17 @@ pub(crate) unsafe fn plane(isa: Isa, plane: &Plane, width: usize, at: At) {
     unsafe { with_set!(isa, plane::run(plane, width, at)) }
 }
 
-/// Moves runs.
+/// Moves runs with ordinary stores.
+///
+/// # Safety
+///
+/// As [`runs::rows`]; that the CPU has the set is proved by `isa`.
+pub(crate) unsafe fn rows(isa: Isa, rows: &Rows, at: At) {
+    // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
+    unsafe { with_set!(isa, runs::rows(rows, at)) }
+}
+
+/// Moves runs with streaming stores.
 ///
 /// # Safety
 ///
@@ -56,6 +67,16 @@ pub(crate) unsafe fn weave(isa: Isa, weave: &Weave, at: At) {
     unsafe { with_set!(isa, weave::run(weave, at)) }
 }
 
+/// Interleaves or separates two or four rows.
+///
+/// # Safety
+///
+/// As [`zip::run`]; that the CPU has the set is proved by `isa`.
+pub(crate) unsafe fn zip(isa: Isa, zip: &Zip, at: At) {
+    // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
+    unsafe { with_set!(isa, zip::run(zip, at)) }
+}
+
 /// Repeats an element.
 ///
 /// # Safety
@@ -64,4 +85,14 @@ pub(crate) unsafe fn weave(isa: Isa, weave: &Weave, at: At) {
 pub(crate) unsafe fn repeat(isa: Isa, repeat: &Repeat, at: At) {
     // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
     unsafe { with_set!(isa, lines::repeat(repeat, at)) }
+}
+
+/// Moves elements one by one.
+///
+/// # Safety
+///
+/// As [`lines::strided`]; that the CPU has the set is proved by `isa`.
+pub(crate) unsafe fn strided(isa: Isa, strided: &Strided, width: usize, at: At) {
+    // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
+    unsafe { with_set!(isa, lines::strided(strided, width, at)) }
 }

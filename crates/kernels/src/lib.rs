@@ -22,6 +22,7 @@
 //! This is the only crate of the project with unsafe code. Every function that it exports is safe: a nest's reach is
 //! computed with checked arithmetic when it is built, and compared with the buffers each time it is run.
 
+mod around;
 mod axis;
 mod clip;
 mod dispatch;
@@ -34,6 +35,7 @@ mod mapped;
 mod movement;
 mod nest;
 mod parts;
+mod pen;
 mod plane;
 mod prepared;
 mod runs;
@@ -41,6 +43,7 @@ mod simd;
 mod staged;
 mod tuning;
 mod weave;
+mod zip;
 
 pub use error::{Buffer, NestError};
 pub use fill::{Fill, FillLoop};

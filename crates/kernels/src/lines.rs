@@ -1,91 +1,138 @@
-//! Single lines of elements: one element repeated, and elements at any two strides.
+//! Runs that repeat one element, and elements at any two strides.
 
 use std::marker::PhantomData;
 
+use crate::around::{Around, Each};
+use crate::nest::Loop;
 use crate::plane::At;
 use crate::runs;
 use crate::simd::{LINE, Set, Vector, Work};
 
-/// One element, repeated over a run of the destination.
-#[derive(Debug, Clone, Copy)]
+/// One element, repeated over runs of the destination.
+#[derive(Debug, Clone)]
 pub(crate) struct Repeat {
     /// Bytes of the element.
     pub(crate) width: usize,
-    /// Bytes of the run, a multiple of the width.
+    /// Bytes of a run, a multiple of the width.
     pub(crate) run: usize,
     pub(crate) stream: bool,
+    /// Loops that stay at the element.
+    pub(crate) around: Around,
 }
 
-/// Fills a run.
+/// The element over and over; widths divide 16.
+type Pattern = [u128; 2 * LINE / 16];
+
+/// Fills all runs.
 ///
 /// # Safety
 ///
-/// The CPU has the set. `width` bytes are readable and `run` writable; they do not overlap.
+/// The CPU has the set. `width` bytes are readable, and the runs writable; they do not overlap. No loop around moves in
+/// the source.
 pub(crate) unsafe fn repeat<S: Set>(repeat: &Repeat, at: At) {
-    let &Repeat { width, run, stream } = repeat;
     // SAFETY: the caller's promise.
     unsafe {
-        let word = match width {
+        let word = match repeat.width {
             1 => at.source.read() as u128 * (u128::MAX / u8::MAX as u128),
             2 => at.source.cast::<u16>().read_unaligned() as u128 * (u128::MAX / u16::MAX as u128),
             4 => at.source.cast::<u32>().read_unaligned() as u128 * (u128::MAX / u32::MAX as u128),
             8 => at.source.cast::<u64>().read_unaligned() as u128 * (u128::MAX / u64::MAX as u128),
             _ => at.source.cast::<u128>().read_unaligned(),
         };
-        let pattern = [word; 2 * LINE / 16];
-        // Short runs use the narrow vector, so that the last one, moved back to be whole, stays inside.
-        if run >= LINE {
-            S::enter(Fill::<S::Wide> {
+        let pattern: Pattern = [word; 2 * LINE / 16];
+        let vector = PhantomData::<S::Wide>;
+        if repeat.run >= LINE {
+            S::enter(Long {
+                repeat,
                 pattern: &pattern,
                 to: at.destination,
-                run,
-                stream,
-                vector: PhantomData,
+                vector,
             });
-        } else {
-            S::enter(Few::<S::Quarter> {
-                pattern: &pattern,
-                to: at.destination,
-                run,
-                vector: PhantomData,
-            });
+            return;
+        }
+        let (pattern, to) = (&pattern, at.destination);
+        match repeat.run {
+            1 => S::enter(Short::<1> {
+                repeat,
+                pattern,
+                to,
+            }),
+            2 => S::enter(Short::<2> {
+                repeat,
+                pattern,
+                to,
+            }),
+            4 => S::enter(Short::<4> {
+                repeat,
+                pattern,
+                to,
+            }),
+            8 => S::enter(Short::<8> {
+                repeat,
+                pattern,
+                to,
+            }),
+            16 => S::enter(Short::<16> {
+                repeat,
+                pattern,
+                to,
+            }),
+            32 => S::enter(Short::<32> {
+                repeat,
+                pattern,
+                to,
+            }),
+            _ => {
+                let vector = PhantomData::<S::Quarter>;
+                S::enter(Few {
+                    repeat,
+                    pattern,
+                    to,
+                    vector,
+                });
+            }
         }
     }
 }
 
 /// # Safety (of `work`)
 ///
-/// `run` bytes are writable at `to`, at least a cache line.
-struct Fill<'a, V> {
-    /// The element, repeated; it has a width that divides 16.
-    pattern: &'a [u128; 2 * LINE / 16],
+/// As `repeat`, for runs of a cache line or more.
+struct Long<'a, V> {
+    repeat: &'a Repeat,
+    pattern: &'a Pattern,
     to: *mut u8,
-    run: usize,
-    stream: bool,
     vector: PhantomData<V>,
 }
 
-impl<V: Vector> Work for Fill<'_, V> {
+impl<V: Vector> Work for Long<'_, V> {
     #[inline(always)]
-    unsafe fn work(self) {
-        let Fill {
-            pattern,
-            to,
-            run,
-            stream,
-            ..
-        } = self;
+    unsafe fn work(mut self) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.repeat
+                .around
+                .walk(std::ptr::null(), self.to, &mut self)
+        };
+    }
+}
+
+impl<V: Vector> Each for Long<'_, V> {
+    #[inline(always)]
+    unsafe fn each(&mut self, _: *const u8, to: *mut u8) {
+        let &Repeat { run, stream, .. } = self.repeat;
         let head = to.align_offset(LINE) % LINE;
         // SAFETY: the first and last store are inside the run, as it is at least a line long; those between start on
         // vectors, `head` bytes after the start and on. The pattern's phase there is head modulo 16, which every width
         // divides, so 16 + 64 bytes of pattern are enough.
         unsafe {
-            let pattern = pattern.as_ptr().cast::<u8>();
-            let first = V::load(pattern);
+            let pattern = self.pattern.as_ptr().cast::<u8>();
             let v = V::load(pattern.add(head % 16));
-            let last = V::load(pattern.add((run - V::BYTES) % 16));
-            for part in (0..LINE).step_by(V::BYTES) {
-                first.store(to.add(part));
+            if head > 0 {
+                let first = V::load(pattern);
+                for part in (0..LINE).step_by(V::BYTES) {
+                    first.store(to.add(part));
+                }
             }
             let mut at = head;
             while at + LINE <= run {
@@ -102,52 +149,141 @@ impl<V: Vector> Work for Fill<'_, V> {
                 v.store(to.add(at));
                 at += V::BYTES;
             }
-            last.store(to.add(run - V::BYTES));
+            if at < run {
+                let last = V::load(pattern.add((run - V::BYTES) % 16));
+                last.store(to.add(run - V::BYTES));
+            }
         }
     }
 }
 
 /// # Safety (of `work`)
 ///
-/// `run` bytes are writable at `to`, less than a cache line.
-struct Few<'a, V> {
-    pattern: &'a [u128; 2 * LINE / 16],
+/// As `repeat`, for runs of `N` bytes.
+struct Short<'a, const N: usize> {
+    repeat: &'a Repeat,
+    pattern: &'a Pattern,
     to: *mut u8,
-    run: usize,
+}
+
+impl<const N: usize> Work for Short<'_, N> {
+    #[inline(always)]
+    unsafe fn work(self) {
+        // SAFETY: the pattern is longer than a run; the rest is the caller's promise.
+        unsafe {
+            let mut store = Store(self.pattern.as_ptr().cast::<[u8; N]>().read());
+            self.repeat
+                .around
+                .walk(std::ptr::null(), self.to, &mut store);
+        }
+    }
+}
+
+/// # Safety (of `each`)
+///
+/// `N` bytes are writable.
+struct Store<const N: usize>([u8; N]);
+
+impl<const N: usize> Each for Store<N> {
+    #[inline(always)]
+    unsafe fn each(&mut self, _: *const u8, to: *mut u8) {
+        // SAFETY: the caller's promise.
+        unsafe { to.cast::<[u8; N]>().write_unaligned(self.0) };
+    }
+}
+
+/// # Safety (of `work`)
+///
+/// As `repeat`, for runs of less than a cache line.
+struct Few<'a, V> {
+    repeat: &'a Repeat,
+    pattern: &'a Pattern,
+    to: *mut u8,
     vector: PhantomData<V>,
 }
 
 impl<V: Vector> Work for Few<'_, V> {
     #[inline(always)]
-    unsafe fn work(self) {
-        // SAFETY: the pattern is longer than the run and has its bytes from the start.
-        unsafe { runs::copy::<V>(self.pattern.as_ptr().cast(), self.to, self.run) }
+    unsafe fn work(mut self) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.repeat
+                .around
+                .walk(std::ptr::null(), self.to, &mut self)
+        };
     }
 }
 
-/// Moves elements of `W` bytes one by one.
+impl<V: Vector> Each for Few<'_, V> {
+    #[inline(always)]
+    unsafe fn each(&mut self, _: *const u8, to: *mut u8) {
+        // SAFETY: the pattern is longer than the run and has its bytes from the start.
+        unsafe { runs::copy::<V>(self.pattern.as_ptr().cast(), to, self.repeat.run) }
+    }
+}
+
+/// Elements at any two strides.
+#[derive(Debug, Clone)]
+pub(crate) struct Strided {
+    pub(crate) line: Loop,
+    pub(crate) around: Around,
+}
+
+/// Moves elements of `width` bytes one by one.
 ///
 /// # Safety
 ///
-/// `extent` elements are readable and writable, the given strides apart.
-pub(crate) unsafe fn strided<const W: usize>(
-    extent: usize,
-    source: isize,
-    destination: isize,
+/// All elements are readable and writable and do not overlap; the CPU has the set.
+pub(crate) unsafe fn strided<S: Set>(strided: &Strided, width: usize, at: At) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match width {
+            1 => S::enter(Elements::<1> { strided, at }),
+            2 => S::enter(Elements::<2> { strided, at }),
+            4 => S::enter(Elements::<4> { strided, at }),
+            8 => S::enter(Elements::<8> { strided, at }),
+            _ => S::enter(Elements::<16> { strided, at }),
+        }
+    }
+}
+
+/// # Safety (of `work`)
+///
+/// As `strided`, for elements of `W` bytes.
+struct Elements<'a, const W: usize> {
+    strided: &'a Strided,
     at: At,
-) {
-    for i in 0..extent as isize {
-        // SAFETY: element i of the line.
-        unsafe {
-            let element = at
-                .source
-                .offset(i * source)
-                .cast::<[u8; W]>()
-                .read_unaligned();
-            at.destination
-                .offset(i * destination)
-                .cast::<[u8; W]>()
-                .write_unaligned(element);
+}
+
+impl<const W: usize> Work for Elements<'_, W> {
+    #[inline(always)]
+    unsafe fn work(mut self) {
+        let At {
+            source,
+            destination,
+            ..
+        } = self.at;
+        // SAFETY: the caller's promise.
+        unsafe { self.strided.around.walk(source, destination, &mut self) };
+    }
+}
+
+impl<const W: usize> Each for Elements<'_, W> {
+    #[inline(always)]
+    unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
+        let Loop {
+            extent,
+            source,
+            destination,
+        } = self.strided.line;
+        for i in 0..extent as isize {
+            // SAFETY: element i of the line.
+            unsafe {
+                let element = from.offset(i * source).cast::<[u8; W]>().read_unaligned();
+                to.offset(i * destination)
+                    .cast::<[u8; W]>()
+                    .write_unaligned(element);
+            }
         }
     }
 }

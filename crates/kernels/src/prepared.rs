@@ -1,15 +1,17 @@
 //! The kernel chosen for a box, and the loops around it.
 
+use crate::around::Around;
 use crate::axis::Axis;
 use crate::dispatch;
 use crate::isa::Isa;
 use crate::kernel::Kernel;
-use crate::lines::{self, Repeat};
+use crate::lines::{Repeat, Strided};
 use crate::nest::Loop;
 use crate::plane::{At, Plane};
-use crate::runs::Runs;
+use crate::runs::{Rows, Runs};
 use crate::simd::fence;
 use crate::weave::Weave;
+use crate::zip::{self, Zip};
 
 /// A box with its kernel chosen. Offsets are relative to the first element on each side.
 #[derive(Debug, Clone)]
@@ -27,15 +29,19 @@ pub(crate) struct Prepared {
 enum Body {
     /// One run in the caches.
     Copy(usize),
-    /// Runs contiguous on both sides.
+    /// Runs contiguous on both sides, in the caches.
+    Rows(Box<Rows>),
+    /// The same past the caches.
     Runs(Box<Runs>),
     /// Runs of the destination that repeat one element.
-    Repeat(Repeat),
+    Repeat(Box<Repeat>),
     Plane(Box<Plane>),
     /// Too few rows or columns for a plane's vectors, and contiguous with the others.
     Weave(Weave),
+    /// Two or four rows, and contiguous with the others.
+    Zip(Box<Zip>),
     /// Elements at any strides, moved one by one.
-    Line(Loop),
+    Strided(Box<Strided>),
 }
 
 impl Prepared {
@@ -47,11 +53,18 @@ impl Prepared {
         let body = loop {
             let unit = width as isize;
             let Some(d) = find(&outer, |l| l.destination, unit) else {
-                break outer.pop().map_or(Body::Copy(width), Body::Line);
+                break match outer.pop() {
+                    None => Body::Copy(width),
+                    Some(line) if line.source == 0 && stays(&outer) => {
+                        outer.push(line);
+                        repeat(&mut outer, width, width, stream)
+                    }
+                    Some(line) => strided(&mut outer, line),
+                };
             };
             if outer[d].source == 0 {
                 let run = outer.remove(d).extent * width;
-                break Body::Repeat(Repeat { width, run, stream });
+                break repeat(&mut outer, width, run, stream);
             }
             if outer[d].source == unit {
                 let run = outer.remove(d).extent * width;
@@ -62,15 +75,42 @@ impl Prepared {
                 }
                 break if outer.is_empty() && !stream {
                     Body::Copy(run)
+                } else if !stream {
+                    let around = Around::take(&mut outer);
+                    Body::Rows(Box::new(Rows { run, around }))
                 } else {
-                    Body::Runs(Box::new(runs(&mut outer, run, stream)))
+                    Body::Runs(Box::new(runs(&mut outer, run)))
                 };
             }
             let Some(s) = find(&outer, |l| l.source, unit) else {
-                break Body::Line(outer.remove(d));
+                let line = outer.remove(d);
+                break strided(&mut outer, line);
             };
-            if let Some(weave) = weave(&mut outer, width, d, s, stream) {
-                break Body::Weave(weave);
+            if let Some(few) = few(&outer, width, d, s) {
+                let (rows, columns, join) = few;
+                outer.remove(d.max(s));
+                outer.remove(d.min(s));
+                let stride = if join { rows.source } else { rows.destination };
+                break if zip::fits(width, rows.extent) {
+                    Body::Zip(Box::new(Zip::new(
+                        width,
+                        rows.extent,
+                        columns.extent,
+                        stride,
+                        join,
+                        stream,
+                        &mut outer,
+                    )))
+                } else {
+                    Body::Weave(Weave::new(
+                        width,
+                        rows.extent,
+                        columns.extent,
+                        stride,
+                        join,
+                        stream,
+                    ))
+                };
             }
             break Body::Plane(Box::new(plane(&mut outer, width, d, s, stream)));
         };
@@ -87,8 +127,12 @@ impl Prepared {
         let width = self.width;
         match self.body {
             Body::Copy(run) => Kernel::Copy { run },
+            Body::Rows(ref rows) => Kernel::Copy { run: rows.run },
             Body::Runs(ref runs) => Kernel::Copy { run: runs.run },
-            Body::Repeat(Repeat { run, .. }) => Kernel::Repeat { width, run },
+            Body::Repeat(ref repeat) => Kernel::Repeat {
+                width,
+                run: repeat.run,
+            },
             Body::Plane(_) => Kernel::Transpose {
                 width,
                 isa: self.isa.name(),
@@ -97,7 +141,11 @@ impl Prepared {
                 width: weave.width(),
                 isa: self.isa.name(),
             },
-            Body::Line(_) => Kernel::Strided { width },
+            Body::Zip(ref zip) => Kernel::Weave {
+                width: zip.width(),
+                isa: self.isa.name(),
+            },
+            Body::Strided(_) => Kernel::Strided { width },
         }
     }
 
@@ -148,21 +196,13 @@ impl Prepared {
         unsafe {
             match &self.body {
                 Body::Copy(run) => std::ptr::copy_nonoverlapping(at.source, at.destination, *run),
+                Body::Rows(rows) => dispatch::rows(self.isa, rows, at),
                 Body::Runs(runs) => dispatch::runs(self.isa, runs, at),
                 Body::Plane(plane) => dispatch::plane(self.isa, plane, self.width, at),
                 Body::Weave(weave) => dispatch::weave(self.isa, weave, at),
+                Body::Zip(zip) => dispatch::zip(self.isa, zip, at),
                 Body::Repeat(repeat) => dispatch::repeat(self.isa, repeat, at),
-                &Body::Line(Loop {
-                    extent,
-                    source,
-                    destination,
-                }) => match self.width {
-                    1 => lines::strided::<1>(extent, source, destination, at),
-                    2 => lines::strided::<2>(extent, source, destination, at),
-                    4 => lines::strided::<4>(extent, source, destination, at),
-                    8 => lines::strided::<8>(extent, source, destination, at),
-                    _ => lines::strided::<16>(extent, source, destination, at),
-                },
+                Body::Strided(strided) => dispatch::strided(self.isa, strided, self.width, at),
             }
         }
     }
@@ -172,37 +212,47 @@ fn find(loops: &[Loop], of: impl Fn(&Loop) -> isize, stride: isize) -> Option<us
     loops.iter().position(|l| of(l) == stride)
 }
 
-/// Takes the loops of a weave out of a nest, if the two that step by an element are one: the shorter has less than 16
-/// bytes, and the longer steps by that many where the shorter steps by an element.
-fn weave(outer: &mut Vec<Loop>, width: usize, d: usize, s: usize, stream: bool) -> Option<Weave> {
+/// Whether no loop moves in the source.
+fn stays(loops: &[Loop]) -> bool {
+    loops.iter().all(|l| l.source == 0)
+}
+
+/// Runs of `run` bytes that repeat one element.
+fn repeat(outer: &mut Vec<Loop>, width: usize, run: usize, stream: bool) -> Body {
+    // The kernel looks at its element once.
+    let around = if stays(outer) {
+        Around::take(outer)
+    } else {
+        Around::take(&mut Vec::new())
+    };
+    Body::Repeat(Box::new(Repeat {
+        width,
+        run,
+        stream,
+        around,
+    }))
+}
+
+fn strided(outer: &mut Vec<Loop>, line: Loop) -> Body {
+    let around = Around::take(outer);
+    Body::Strided(Box::new(Strided { line, around }))
+}
+
+/// The loops over few rows and over their elements, if the two that step by an element are one: the shorter has less
+/// than 16 bytes, and the longer steps by that many where the shorter steps by an element; and whether the rows are in
+/// the source.
+fn few(outer: &[Loop], width: usize, d: usize, s: usize) -> Option<(Loop, Loop, bool)> {
     let (rows, columns) = (outer[d], outer[s]);
     let joins = |few: &Loop, stride: isize| {
         few.extent < 16 && few.extent * width < 16 && stride == (few.extent * width) as isize
     };
-    let weave = if joins(&rows, columns.destination) {
-        Weave::new(
-            width,
-            rows.extent,
-            columns.extent,
-            rows.source,
-            true,
-            stream,
-        )
+    if joins(&rows, columns.destination) {
+        Some((rows, columns, true))
     } else if joins(&columns, rows.source) {
-        Weave::new(
-            width,
-            columns.extent,
-            rows.extent,
-            columns.destination,
-            false,
-            stream,
-        )
+        Some((columns, rows, false))
     } else {
-        return None;
-    };
-    outer.remove(d.max(s));
-    outer.remove(d.min(s));
-    Some(weave)
+        None
+    }
 }
 
 /// Takes the loops of a plane out of a nest: `d` steps by an element in the destination, `s` in the source.
@@ -220,7 +270,7 @@ fn plane(outer: &mut Vec<Loop>, width: usize, d: usize, s: usize, stream: bool) 
 }
 
 /// Takes the loops out of a nest that continue its runs, on either side.
-fn runs(outer: &mut Vec<Loop>, run: usize, stream: bool) -> Runs {
+fn runs(outer: &mut Vec<Loop>, run: usize) -> Runs {
     let mut rows = Axis::new(1, 0);
     let mut columns = Axis::new(1, 0);
     if let Some(d) = find(outer, |l| l.destination, run as isize) {
@@ -232,12 +282,7 @@ fn runs(outer: &mut Vec<Loop>, run: usize, stream: bool) -> Runs {
         columns = Axis::new(l.extent, l.destination);
     }
     extend(outer, &mut rows, &mut columns, run);
-    Runs {
-        run,
-        rows,
-        columns,
-        stream,
-    }
+    Runs { run, rows, columns }
 }
 
 /// Gives both axes of a plane the loops that continue their runs, the shorter first, so that strips are tall and walks

@@ -8,6 +8,7 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
+use crate::around::{Around, Each};
 use crate::axis::{Axis, Pointers};
 use crate::plane::At;
 use crate::simd::{LINE, Set, Vector, Work, near, prefetch};
@@ -19,6 +20,14 @@ const PIECE: usize = 8 << 10;
 /// How many bytes of each row ahead are asked for, at least one run.
 const AHEAD: usize = 256;
 
+/// Runs that fit the caches, in the order of the destination.
+#[derive(Debug, Clone)]
+pub(crate) struct Rows {
+    /// Bytes of a run.
+    pub(crate) run: usize,
+    pub(crate) around: Around,
+}
+
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Runs {
     /// Bytes of a run.
@@ -27,10 +36,51 @@ pub(crate) struct Runs {
     pub(crate) rows: Axis,
     /// Destination offsets by place in the source's pieces.
     pub(crate) columns: Axis,
-    pub(crate) stream: bool,
 }
 
-/// Moves all runs.
+/// Moves all runs with ordinary stores.
+///
+/// # Safety
+///
+/// The CPU has the set. All runs are readable from the source and writable from the destination, and the two do not
+/// overlap.
+pub(crate) unsafe fn rows<S: Set>(rows: &Rows, at: At) {
+    let vector = PhantomData::<S::Wide>;
+    // SAFETY: the caller's promise.
+    unsafe { S::enter(Plain { rows, at, vector }) }
+}
+
+/// # Safety (of `work`)
+///
+/// As `rows`.
+struct Plain<'a, V> {
+    rows: &'a Rows,
+    at: At,
+    vector: PhantomData<V>,
+}
+
+impl<V: Vector> Work for Plain<'_, V> {
+    #[inline(always)]
+    unsafe fn work(mut self) {
+        let At {
+            source,
+            destination,
+            ..
+        } = self.at;
+        // SAFETY: the caller's promise.
+        unsafe { self.rows.around.walk(source, destination, &mut self) };
+    }
+}
+
+impl<V: Vector> Each for Plain<'_, V> {
+    #[inline(always)]
+    unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
+        // SAFETY: the caller's promise.
+        unsafe { copy::<V>(from, to, self.rows.run) };
+    }
+}
+
+/// Moves all runs with streaming stores.
 ///
 /// # Safety
 ///
@@ -38,65 +88,13 @@ pub(crate) struct Runs {
 pub(crate) unsafe fn run<S: Set>(runs: &Runs, at: At) {
     let vector = PhantomData::<S::Wide>;
     // SAFETY: the caller's promise, passed on whole.
-    unsafe {
-        if runs.stream {
-            S::enter(Strips::<S::Wide, true> { runs, at, vector });
-            return;
-        }
-        match (runs.rows.single_stride(), runs.columns.single_stride()) {
-            (Some(pitch), Some(step)) => S::enter(Even {
-                runs,
-                at,
-                pitch,
-                step,
-                vector,
-            }),
-            _ => S::enter(Strips::<S::Wide, false> { runs, at, vector }),
-        }
-    }
-}
-
-/// Runs in two loops that fit the caches: no pointers are kept.
-///
-/// # Safety (of `work`)
-///
-/// As `run`; `pitch` and `step` are the strides of the axes.
-struct Even<'a, V> {
-    runs: &'a Runs,
-    at: At,
-    pitch: isize,
-    step: isize,
-    vector: PhantomData<V>,
-}
-
-impl<V: Vector> Work for Even<'_, V> {
-    #[inline(always)]
-    unsafe fn work(self) {
-        let Even {
-            runs,
-            at,
-            pitch,
-            step,
-            ..
-        } = self;
-        let run = runs.run;
-        for q in 0..runs.columns.len {
-            for p in 0..runs.rows.len {
-                // SAFETY: run (p, q).
-                unsafe {
-                    let from = at.source.offset(p as isize * pitch).add(q * run);
-                    let to = at.destination.offset(q as isize * step).add(p * run);
-                    copy::<V>(from, to, run);
-                }
-            }
-        }
-    }
+    unsafe { S::enter(Strips { runs, at, vector }) }
 }
 
 /// # Safety (of `work`)
 ///
 /// As `run`.
-struct Strips<'a, V, const STREAM: bool> {
+struct Strips<'a, V> {
     runs: &'a Runs,
     at: At,
     vector: PhantomData<V>,
@@ -105,7 +103,7 @@ struct Strips<'a, V, const STREAM: bool> {
 #[repr(align(64))]
 struct Staging(MaybeUninit<[u8; PIECE]>);
 
-impl<V: Vector, const STREAM: bool> Work for Strips<'_, V, STREAM> {
+impl<V: Vector> Work for Strips<'_, V> {
     #[inline(always)]
     unsafe fn work(self) {
         let Strips { runs, at, .. } = self;
@@ -135,7 +133,7 @@ impl<V: Vector, const STREAM: bool> Work for Strips<'_, V, STREAM> {
             from.clone_from(&next);
             if p + count < rows.len {
                 next.take(&mut ahead, source, strip);
-            } else if STREAM {
+            } else {
                 next.take(&mut rows.cursor(0), upcoming, strip);
             }
             let mut walk = columns.cursor(0);
@@ -145,12 +143,6 @@ impl<V: Vector, const STREAM: bool> Work for Strips<'_, V, STREAM> {
                 // SAFETY: runs (p.., q) are readable and their piece of the destination writable by the caller's
                 // promise; a piece of more than one run, or of one that fits, fits the stage.
                 unsafe {
-                    if !STREAM {
-                        for (r, from) in from[..count].iter().enumerate() {
-                            copy::<V>(from.add(q * run), at.add(r * run), run);
-                        }
-                        continue;
-                    }
                     let (rows_ahead, q_ahead) = if q + far < columns.len {
                         (&from, q + far)
                     } else {

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Case, case, expected, l, tunings};
+use common::{Case, case, expected, interleaved, l, tunings};
 use minormajor_kernels::Move;
 use proptest::prelude::*;
 
@@ -141,5 +141,12 @@ fn runs_of_all_lengths() {
                 loops,
             });
         }
+    }
+}
+
+#[test]
+fn interleaved_rows() {
+    for case in interleaved() {
+        runs_between_guards(&case);
     }
 }

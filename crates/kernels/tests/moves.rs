@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::{Case, SENTINEL, case, distinct, elements, expected, l, lengths, oracle, tunings};
+use common::{
+    Case, SENTINEL, case, distinct, elements, expected, interleaved, l, lengths, oracle, tunings,
+};
 use minormajor_kernels::{Buffer, Fill, FillLoop, Move, NestError};
 use proptest::prelude::*;
 
@@ -295,6 +297,34 @@ fn matrices() {
                     );
                 }
             }
+        }
+    }
+}
+
+/// Rows interleaved in twos, threes and fours, and separated, whole and in windows.
+#[test]
+fn interleaved_rows() {
+    for case in interleaved() {
+        let (from, want) = expected(&case);
+        let cuts = cuts(&case, want.len(), &[want.len() / 3, want.len() / 2 + 1]);
+        for tuning in tunings() {
+            let m = Move::tuned(
+                case.width,
+                case.source,
+                case.destination,
+                &case.loops,
+                &tuning,
+            )
+            .unwrap();
+            let mut to = vec![SENTINEL; want.len()];
+            m.run(&from, &mut to).unwrap();
+            assert!(to == want, "{} {tuning:?} {case:?}", m.kernel());
+            let mut to = vec![SENTINEL; want.len()];
+            for pair in cuts.windows(2) {
+                m.run_window(&from, &mut to[pair[0]..pair[1]], pair[0])
+                    .unwrap();
+            }
+            assert!(to == want, "{} {tuning:?} {case:?} in windows", m.kernel());
         }
     }
 }

@@ -48,6 +48,38 @@ pub(crate) trait Vector: Copy {
     unsafe fn load_lanes(from: *const u8, pitch: usize) -> Self;
     /// Lanes to places that lie `pitch` bytes apart.
     unsafe fn store_lanes(self, to: *mut u8, pitch: usize);
+    /// `K` parts (2 or 4) of `BYTES / K` bytes each that lie `pitch` bytes apart.
+    #[inline(always)]
+    unsafe fn load_parts<const K: usize>(from: *const u8, pitch: isize) -> Self {
+        let mut bytes = [0u128; 4];
+        // SAFETY: `BYTES` is at most 64; the caller vouches for the parts.
+        unsafe {
+            let to = bytes.as_mut_ptr().cast::<u8>();
+            for k in 0..K {
+                let part = from.offset(k as isize * pitch);
+                part.copy_to_nonoverlapping(to.add(k * (Self::BYTES / K)), Self::BYTES / K);
+            }
+            Self::load(to)
+        }
+    }
+    /// `K` parts (2 or 4) of `BYTES / K` bytes each to places that lie `pitch` bytes apart.
+    #[inline(always)]
+    unsafe fn store_parts<const K: usize>(self, to: *mut u8, pitch: isize) {
+        let mut bytes = [0u128; 4];
+        // SAFETY: `BYTES` is at most 64; the caller vouches for the parts.
+        unsafe {
+            let from = bytes.as_mut_ptr().cast::<u8>();
+            self.store(from);
+            for k in 0..K {
+                let part = to.offset(k as isize * pitch);
+                part.copy_from_nonoverlapping(from.add(k * (Self::BYTES / K)), Self::BYTES / K);
+            }
+        }
+    }
+    /// From `K` parts one after another to an equal share of each in every lane, in order; of a single lane nothing.
+    unsafe fn deal<const K: usize>(self) -> Self;
+    /// Undoes `deal`.
+    unsafe fn collect<const K: usize>(self) -> Self;
 }
 
 /// An instruction set: its vectors from wide to narrow. Equal types where it has fewer than three.

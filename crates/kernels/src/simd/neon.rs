@@ -65,6 +65,16 @@ impl Vector for Neon {
     }
 
     #[inline(always)]
+    unsafe fn deal<const K: usize>(self) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    unsafe fn collect<const K: usize>(self) -> Self {
+        self
+    }
+
+    #[inline(always)]
     unsafe fn shuffle(self, table: Self) -> Self {
         // SAFETY: every aarch64 CPU has NEON. Places of 16 and more give zero.
         Neon(unsafe { vqtbl1q_u8(self.0, table.0) })

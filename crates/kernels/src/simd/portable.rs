@@ -48,6 +48,16 @@ impl Vector for Bytes16 {
     }
 
     #[inline(always)]
+    unsafe fn deal<const K: usize>(self) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    unsafe fn collect<const K: usize>(self) -> Self {
+        self
+    }
+
+    #[inline(always)]
     unsafe fn shuffle(self, table: Self) -> Self {
         Bytes16(table.0.map(|place| {
             if place < 16 {

@@ -4,12 +4,16 @@ use std::arch::x86_64::*;
 
 use super::{Set, Vector, Work, set};
 
+mod parts;
+
+use parts::{parts16, parts32, parts64};
+
 /// What the three vectors share: the names of the intrinsics differ, not what is done with them.
 macro_rules! vector {
     ($name:ident, $register:ty, $bytes:literal, $load:ident, $store:ident, $stream:ident,
      $lo8:ident $hi8:ident $lo16:ident $hi16:ident $lo32:ident $hi32:ident $lo64:ident $hi64:ident,
      $or:ident, $shuffle:ident, $splat:ident, $load_lanes:ident, $store_lanes:ident,
-     |$v:ident| $lanes:expr) => {
+     $parts:ident, |$v:ident| $lanes:expr) => {
         #[derive(Clone, Copy)]
         pub(crate) struct $name($register);
 
@@ -85,6 +89,30 @@ macro_rules! vector {
                 // SAFETY: the caller vouches for 16 bytes at each place and for the CPU.
                 unsafe { $store_lanes(self.0, to, pitch) }
             }
+
+            #[inline(always)]
+            unsafe fn load_parts<const K: usize>(from: *const u8, pitch: isize) -> Self {
+                // SAFETY: the caller vouches for the parts and the CPU.
+                $name(unsafe { $parts::load::<K>(from, pitch) })
+            }
+
+            #[inline(always)]
+            unsafe fn store_parts<const K: usize>(self, to: *mut u8, pitch: isize) {
+                // SAFETY: the caller vouches for the parts and the CPU.
+                unsafe { $parts::store::<K>(self.0, to, pitch) }
+            }
+
+            #[inline(always)]
+            unsafe fn deal<const K: usize>(self) -> Self {
+                // SAFETY: the caller vouches for the CPU.
+                $name(unsafe { $parts::deal::<K>(self.0) })
+            }
+
+            #[inline(always)]
+            unsafe fn collect<const K: usize>(self) -> Self {
+                // SAFETY: the caller vouches for the CPU.
+                $name(unsafe { $parts::collect::<K>(self.0) })
+            }
         }
     };
 }
@@ -93,13 +121,13 @@ vector!(Sse, __m128i, 16, _mm_loadu_si128, _mm_storeu_si128, _mm_stream_si128,
     _mm_unpacklo_epi8 _mm_unpackhi_epi8 _mm_unpacklo_epi16 _mm_unpackhi_epi16
     _mm_unpacklo_epi32 _mm_unpackhi_epi32 _mm_unpacklo_epi64 _mm_unpackhi_epi64,
     _mm_or_si128, shuffle_sse, whole, load_one, store_one,
-    |v| v);
+    parts16, |v| v);
 
 vector!(Avx, __m256i, 32, _mm256_loadu_si256, _mm256_storeu_si256, _mm256_stream_si256,
 _mm256_unpacklo_epi8 _mm256_unpackhi_epi8 _mm256_unpacklo_epi16 _mm256_unpackhi_epi16
 _mm256_unpacklo_epi32 _mm256_unpackhi_epi32 _mm256_unpacklo_epi64 _mm256_unpackhi_epi64,
 _mm256_or_si256, _mm256_shuffle_epi8, _mm256_broadcastsi128_si256, load_two, store_two,
-|v| [
+parts32, |v| [
     Avx(_mm256_permute2x128_si256::<0x20>(v[0].0, v[1].0)),
     Avx(_mm256_permute2x128_si256::<0x31>(v[0].0, v[1].0)),
     v[2],
@@ -110,7 +138,7 @@ vector!(Zmm, __m512i, 64, load_zmm, store_zmm, stream_zmm,
 _mm512_unpacklo_epi8 _mm512_unpackhi_epi8 _mm512_unpacklo_epi16 _mm512_unpackhi_epi16
 _mm512_unpacklo_epi32 _mm512_unpackhi_epi32 _mm512_unpacklo_epi64 _mm512_unpackhi_epi64,
 _mm512_or_si512, _mm512_shuffle_epi8, _mm512_broadcast_i32x4, load_four, store_four,
-|v| {
+parts64, |v| {
     let [a, b, c, d] = v.map(|v| v.0);
     let lo = (_mm512_shuffle_i32x4::<0x44>(a, b), _mm512_shuffle_i32x4::<0x44>(c, d));
     let hi = (_mm512_shuffle_i32x4::<0xee>(a, b), _mm512_shuffle_i32x4::<0xee>(c, d));

@@ -179,3 +179,54 @@ pub fn tunings() -> impl Iterator<Item = Tuning> {
         .iter()
         .flat_map(move |&isa| stores.map(|stores| Tuning { isa, stores }))
 }
+
+/// Tiles of interleaved rows and plain rows, both ways: rows of every length, on and off lines, more of them than there
+/// are lines kept, tiles that follow one another or do not.
+pub fn interleaved() -> impl Iterator<Item = Case> {
+    let kinds = [(1usize, 2usize), (1, 4), (2, 2), (2, 4), (4, 2), (1, 3)];
+    let sizes = [
+        (3usize, 4usize, 128usize, 0usize),
+        (9, 4, 128, 0),
+        (2, 20, 96, 0),
+        (5, 3, 100, 4),
+        (1, 2, 1500, 3),
+        (3, 2, 37, 1),
+        (4, 1, 5, 0),
+        (40, 3, 16, 0),
+    ];
+    kinds.into_iter().flat_map(move |(width, rows)| {
+        sizes
+            .into_iter()
+            .flat_map(move |(tiles, groups, len, gap)| {
+                [false, true].map(|join| {
+                    let run = rows * len * width;
+                    let tile = groups * run + gap * width;
+                    let row = tiles * len * width + gap * width;
+                    // Tiles, groups of rows, rows of a group, elements, and all of it twice.
+                    let tiled = [0, tile, run, width, rows * width];
+                    let plain = [0, len * width, rows * row, row, width];
+                    let extents = [2, tiles, groups, rows, len];
+                    let far = [tiles * tile, rows * groups * row];
+                    let loops = (0..5)
+                        .map(|i| {
+                            let (t, p) = match i {
+                                0 => (far[0] as isize, far[1] as isize),
+                                _ => (tiled[i] as isize, plain[i] as isize),
+                            };
+                            if join {
+                                l(extents[i], p, t)
+                            } else {
+                                l(extents[i], t, p)
+                            }
+                        })
+                        .collect();
+                    Case {
+                        width,
+                        source: 5,
+                        destination: if gap == 0 { 0 } else { 7 * width },
+                        loops,
+                    }
+                })
+            })
+    })
+}

@@ -1,0 +1,582 @@
+//! Interleaving two or four rows into runs, and separating runs into such rows.
+//!
+//! This is what the second tile of `T(8,128)(2,1)` and `T(8,128)(4,1)` does. A register takes an equal part of each row;
+//! its words are dealt out so that every lane has a share of every row, and the bytes of a lane are then put in order.
+//! The other way is the same backwards. So a register costs two shuffles, whatever the width and the number of rows.
+
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+use crate::around::{Around, Each, ONCE};
+use crate::nest::Loop;
+use crate::pen::{Pen, ROOM, Stage};
+use crate::plane::At;
+use crate::runs;
+use crate::simd::{LINE, Set, Vector, Work, near};
+
+/// How many bytes of each row ahead are asked for, where the moves stream.
+const NEXT: isize = 512;
+/// How many bytes ahead of a strip are asked for.
+const AHEAD: usize = 8 << 10;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Zip {
+    /// Bytes of an element.
+    width: usize,
+    /// Rows, 2 or 4; `rows * width` is less than 16.
+    rows: usize,
+    /// Bytes of each row.
+    bytes: usize,
+    /// Bytes from one row to the next, on the side that has rows.
+    stride: isize,
+    /// Rows to a run; otherwise a run to rows.
+    join: bool,
+    stream: bool,
+    /// Which byte of a lane goes to each.
+    table: [u8; 16],
+    /// How far ahead in the source what comes soon is.
+    ahead: isize,
+    /// The loop over runs that go on in the rows which they are separated into.
+    along: Loop,
+    around: Around,
+}
+
+/// Whether there is a kernel for so many rows of elements so wide.
+pub(crate) fn fits(width: usize, rows: usize) -> bool {
+    matches!(rows, 2 | 4) && rows * width < 16
+}
+
+impl Zip {
+    /// `outer` are the loops around the one over rows and the one over elements; the innermost of them are taken out.
+    pub(crate) fn new(
+        width: usize,
+        rows: usize,
+        len: usize,
+        stride: isize,
+        join: bool,
+        stream: bool,
+        outer: &mut Vec<Loop>,
+    ) -> Zip {
+        debug_assert!(fits(width, rows));
+        let bytes = len * width;
+        let mut table = [0; 16];
+        for byte in 0..16 {
+            let (element, at) = (byte / width, byte % width);
+            let part = element % rows * (16 / rows) + element / rows * width + at;
+            if join {
+                table[byte] = part as u8;
+            } else {
+                table[part] = byte as u8;
+            }
+        }
+        let mut along = ONCE;
+        if stream
+            && !join
+            && let Some(i) = outer.iter().position(|l| l.destination == bytes as isize)
+        {
+            along = outer.remove(i);
+        }
+        let around = Around::take(outer);
+        let piece = if join { bytes } else { bytes * rows } as isize;
+        let next = around.loops().iter().map(|l| l.source);
+        let next = next.filter(|&s| s >= piece).min().unwrap_or(piece);
+        Zip {
+            width,
+            rows,
+            bytes,
+            stride,
+            join,
+            stream,
+            table,
+            ahead: next * (NEXT / next).max(1),
+            along,
+            around,
+        }
+    }
+
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+}
+
+/// Moves all rows.
+///
+/// # Safety
+///
+/// The CPU has the set. The rows and the runs of every iteration are readable and writable and do not overlap.
+pub(crate) unsafe fn run<S: Set>(zip: &Zip, at: At) {
+    // SAFETY: the caller's promise; a row has at least a register's part.
+    unsafe {
+        if zip.bytes * zip.rows >= S::Wide::BYTES {
+            sized::<S, S::Wide>(zip, at);
+        } else if zip.bytes * zip.rows >= S::Half::BYTES {
+            sized::<S, S::Half>(zip, at);
+        } else if zip.bytes * zip.rows >= S::Quarter::BYTES {
+            sized::<S, S::Quarter>(zip, at);
+        } else {
+            elements(zip, at);
+        }
+    }
+}
+
+/// # Safety
+///
+/// As `run`; a row has at least a part of `V`.
+unsafe fn sized<S: Set, V: Vector>(zip: &Zip, at: At) {
+    let vector = PhantomData::<V>;
+    // SAFETY: the caller's promise.
+    unsafe {
+        match (zip.rows, zip.join, zip.stream) {
+            (2, true, false) => S::enter(Join::<V, 2, false> { zip, at, vector }),
+            (2, true, true) => S::enter(Join::<V, 2, true> { zip, at, vector }),
+            (2, false, false) => S::enter(Split::<V, 2> { zip, at, vector }),
+            (2, false, true) => S::enter(Strips::<V, 2> { zip, at, vector }),
+            (_, true, false) => S::enter(Join::<V, 4, false> { zip, at, vector }),
+            (_, true, true) => S::enter(Join::<V, 4, true> { zip, at, vector }),
+            (_, false, false) => S::enter(Split::<V, 4> { zip, at, vector }),
+            (_, false, true) => S::enter(Strips::<V, 4> { zip, at, vector }),
+        }
+    }
+}
+
+/// Interleaves.
+///
+/// # Safety (of `work`)
+///
+/// As `run`; `K` is the number of rows, each of which has at least a part of `V`.
+struct Join<'a, V, const K: usize, const STREAM: bool> {
+    zip: &'a Zip,
+    at: At,
+    vector: PhantomData<V>,
+}
+
+impl<V: Vector, const K: usize, const STREAM: bool> Work for Join<'_, V, K, STREAM> {
+    #[inline(always)]
+    unsafe fn work(self) {
+        let Join { zip, at, .. } = self;
+        let mut stage = Stage::new();
+        // SAFETY: the caller's promise.
+        unsafe {
+            let mut joining = Joining::<V, K, STREAM> {
+                table: V::splat_lane(zip.table.as_ptr()),
+                bytes: zip.bytes,
+                stride: zip.stride,
+                ahead: zip.ahead,
+                pen: Pen::new(&mut stage),
+            };
+            zip.around.walk(at.source, at.destination, &mut joining);
+            joining.pen.lift();
+        }
+    }
+}
+
+/// # Safety (of `each`)
+///
+/// `bytes` of `K` rows, `stride` apart, are readable and as many together writable. `bytes` is at least a part of `V`.
+struct Joining<V, const K: usize, const STREAM: bool> {
+    table: V,
+    bytes: usize,
+    stride: isize,
+    ahead: isize,
+    pen: Pen<V>,
+}
+
+impl<V: Vector, const K: usize, const STREAM: bool> Each for Joining<V, K, STREAM> {
+    #[inline(always)]
+    unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
+        let part = V::BYTES / K;
+        let bytes = self.bytes;
+        let direct = STREAM && (to as usize | (bytes * K)).is_multiple_of(LINE);
+        let mut done = 0;
+        while done < bytes {
+            // SAFETY: a piece is a part or more and inside the row; registers are of whole parts inside the piece, and
+            // aligned where they stream, since parts divide lines.
+            unsafe {
+                let (piece, to) = if STREAM && !direct {
+                    let piece = piece(bytes - done, ROOM / K, part);
+                    (piece, self.pen.room(to.add(done * K), piece * K))
+                } else {
+                    (bytes, to)
+                };
+                let mut i = 0;
+                while i < piece {
+                    i = i.min(piece - part);
+                    let v = self.register(from.add(done + i));
+                    if direct {
+                        v.stream(to.add(i * K));
+                    } else {
+                        v.store(to.add(i * K));
+                    }
+                    i += part;
+                }
+                done += piece;
+            }
+        }
+    }
+}
+
+impl<V: Vector, const K: usize, const STREAM: bool> Joining<V, K, STREAM> {
+    /// # Safety
+    ///
+    /// A part of `V` is readable in every row.
+    #[inline(always)]
+    unsafe fn register(&self, from: *const u8) -> V {
+        let part = V::BYTES / K;
+        // Every line once.
+        if STREAM && from as usize % LINE < part {
+            for k in 0..K as isize {
+                near(from.wrapping_offset(k * self.stride + self.ahead));
+            }
+        }
+        // SAFETY: the caller's promise.
+        unsafe {
+            V::load_parts::<K>(from, self.stride)
+                .deal::<K>()
+                .shuffle(self.table)
+        }
+    }
+}
+
+/// How much of `left` bytes to do next: at most so many, and not so many that less than `part` is left.
+#[inline(always)]
+fn piece(left: usize, most: usize, part: usize) -> usize {
+    if left <= most {
+        left
+    } else if left - most < part {
+        most - part
+    } else {
+        most
+    }
+}
+
+/// Separates, with ordinary stores.
+///
+/// # Safety (of `work`)
+///
+/// As `run`; `K` is the number of rows, each of which has at least a part of `V`.
+struct Split<'a, V, const K: usize> {
+    zip: &'a Zip,
+    at: At,
+    vector: PhantomData<V>,
+}
+
+impl<V: Vector, const K: usize> Work for Split<'_, V, K> {
+    #[inline(always)]
+    unsafe fn work(self) {
+        let Split { zip, at, .. } = self;
+        // SAFETY: the caller's promise.
+        unsafe {
+            let mut splitting = Splitting::<V, K> {
+                table: V::splat_lane(zip.table.as_ptr()),
+                bytes: zip.bytes,
+                stride: zip.stride,
+            };
+            zip.around.walk(at.source, at.destination, &mut splitting);
+        }
+    }
+}
+
+/// # Safety (of `each`)
+///
+/// As `split`.
+struct Splitting<V, const K: usize> {
+    table: V,
+    bytes: usize,
+    stride: isize,
+}
+
+impl<V: Vector, const K: usize> Each for Splitting<V, K> {
+    #[inline(always)]
+    unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
+        // SAFETY: the caller's promise.
+        unsafe { split::<V, K>(self.table, from, to, self.stride, self.bytes) };
+    }
+}
+
+/// Separates a run into `bytes` of each row.
+///
+/// # Safety
+///
+/// The CPU has `V`. `K` times so many bytes are readable, and so many writable in each row; they are at least a part.
+#[inline(always)]
+unsafe fn split<V: Vector, const K: usize>(
+    table: V,
+    from: *const u8,
+    to: *mut u8,
+    stride: isize,
+    bytes: usize,
+) {
+    let part = V::BYTES / K;
+    let mut done = 0;
+    while done < bytes {
+        done = done.min(bytes - part);
+        // SAFETY: `done` is at most a part before the end of a row; the run has K times as many bytes.
+        unsafe {
+            let v = V::load(from.add(done * K)).shuffle(table).collect::<K>();
+            v.store_parts::<K>(to.add(done), stride);
+        }
+        done += part;
+    }
+}
+
+/// Bytes of a row that are staged.
+const STRIP: usize = 1 << 10;
+/// From one staged row to the next, and up to a line more. Not a power of two, so that rows do not evict each other.
+const PITCH: usize = STRIP + 2 * LINE;
+/// The most rows of which the begun lines are kept.
+const KEPT: usize = 32;
+
+#[repr(align(64))]
+struct Strip(MaybeUninit<[u8; 4 * (PITCH + LINE) + KEPT * LINE]>);
+
+/// Separates into a stage, and streams whole lines from there.
+///
+/// The source is read in its own order, since that is what it comes fastest in: all rows that a strip of it goes to are
+/// written in turns, and the line that each has begun is kept until its turn comes again.
+///
+/// # Safety (of `work`)
+///
+/// As `run`; `K` is the number of rows, each of which has at least a part of `V`.
+struct Strips<'a, V, const K: usize> {
+    zip: &'a Zip,
+    at: At,
+    vector: PhantomData<V>,
+}
+
+impl<V: Vector, const K: usize> Work for Strips<'_, V, K> {
+    #[inline(always)]
+    unsafe fn work(self) {
+        let Strips { zip, at, .. } = self;
+        let mut stage = Strip(MaybeUninit::uninit());
+        let mut outer = zip.around;
+        // SAFETY: the caller's promise.
+        unsafe {
+            let mut staging = Staging::<V, K> {
+                table: V::splat_lane(zip.table.as_ptr()),
+                zip,
+                inner: outer.split_last(),
+                stage: stage.0.as_mut_ptr().cast(),
+            };
+            outer.walk(at.source, at.destination, &mut staging);
+        }
+    }
+}
+
+/// # Safety (of `each`)
+///
+/// As `run`, for the runs along the rows and those of the innermost loop around.
+struct Staging<'a, V, const K: usize> {
+    table: V,
+    zip: &'a Zip,
+    inner: Loop,
+    stage: *mut u8,
+}
+
+/// A piece of the rows that one strip goes to.
+struct Rows {
+    from: *const u8,
+    to: *mut u8,
+    /// Runs side by side in the rows.
+    runs: usize,
+    /// Bytes of each.
+    bytes: usize,
+    /// Where the first row's begun line is kept, and whether it is one.
+    kept: usize,
+    begun: bool,
+    /// Whether a line that ends beyond the piece is to be kept.
+    keep: bool,
+    /// Where the lines are that come after this piece, and how many bytes of them with each run.
+    ahead: *const u8,
+    ask: usize,
+}
+
+impl<V: Vector, const K: usize> Each for Staging<'_, V, K> {
+    #[inline(always)]
+    unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
+        let &mut Staging {
+            zip: &Zip { bytes, along, .. },
+            inner,
+            ..
+        } = self;
+        let group = (STRIP / bytes).max(1);
+        let runs_of_strip = group * inner.extent;
+        // What the runs of one strip ask for together, if they lie side by side in the source by and large.
+        let span = group * along.source.unsigned_abs();
+        let dense = along.source > 0 && span <= 2 * runs_of_strip * bytes * K;
+        let ask = if dense { span / runs_of_strip } else { 0 };
+        let keeps = inner.extent * K <= KEPT;
+        let mut first = 0;
+        while first < along.extent {
+            let runs = group.min(along.extent - first);
+            let last = first + runs == along.extent;
+            let from = from.wrapping_offset(first as isize * along.source);
+            let to = to.wrapping_add(first * bytes);
+            let mut ahead = from.wrapping_add((AHEAD / span.max(1) + 1) * span);
+            for i in 0..inner.extent {
+                let mut done = 0;
+                while done < bytes {
+                    let piece = piece(bytes - done, STRIP, V::BYTES / K);
+                    // SAFETY: these runs, or a piece of one, fit a row of the stage. What is kept is of the piece before
+                    // in the same rows: whole groups and pieces that are not the last are longer than a line.
+                    unsafe {
+                        self.rows(&Rows {
+                            from: from.offset(i as isize * inner.source).add(done * K),
+                            to: to.offset(i as isize * inner.destination).add(done),
+                            runs,
+                            bytes: piece,
+                            kept: i * K,
+                            begun: keeps && first + done > 0,
+                            keep: keeps && !(last && done + piece == bytes),
+                            ahead,
+                            ask,
+                        });
+                    }
+                    done += piece;
+                }
+                ahead = ahead.wrapping_add(runs * ask);
+            }
+            first += runs;
+        }
+    }
+}
+
+impl<V: Vector, const K: usize> Staging<'_, V, K> {
+    /// # Safety
+    ///
+    /// As `run`, for the piece. It fits a row of the stage; if lines are kept, it is longer than one, and there is a place
+    /// to keep them.
+    #[inline(always)]
+    unsafe fn rows(&self, rows: &Rows) {
+        let &Staging {
+            table,
+            zip: &Zip { stride, along, .. },
+            stage,
+            ..
+        } = self;
+        let line = LINE as isize;
+        // Staged bytes lie against the lines of the stage as they will against those of the destination.
+        let pitch = PITCH as isize + stride.rem_euclid(line);
+        let shift = rows.to as usize % LINE;
+        // SAFETY: a staged row begins up to a line after `k * (PITCH + LINE)`; kept lines lie behind all rows.
+        unsafe {
+            let kept = stage.add(4 * (PITCH + LINE) + rows.kept * LINE);
+            let row = |k: usize| {
+                let to = rows.to.offset(k as isize * stride);
+                let place = stage.add(shift).offset(k as isize * pitch);
+                (to, place, to as usize % LINE, kept.add(k * LINE))
+            };
+            if rows.begun {
+                for k in 0..K {
+                    let (_, place, begun, kept) = row(k);
+                    line_copy::<V>(kept, place.sub(begun));
+                }
+            }
+            for i in 0..rows.runs {
+                for line in (0..rows.ask).step_by(LINE) {
+                    near(rows.ahead.wrapping_add(i * rows.ask + line));
+                }
+                let from = rows.from.offset(i as isize * along.source);
+                let place = stage.add(shift + i * rows.bytes);
+                split::<V, K>(table, from, place, pitch, rows.bytes);
+            }
+            let length = rows.runs * rows.bytes;
+            for k in 0..K {
+                let (to, place, begun, kept) = row(k);
+                let (to, place, length) = if rows.begun {
+                    (to.sub(begun), place.sub(begun), length + begun)
+                } else {
+                    (to, place, length)
+                };
+                let rest = (to as usize + length) % LINE;
+                if rows.keep {
+                    line_copy::<V>(place.add(length - rest), kept);
+                    runs::stream_near::<V>(place, to, length - rest);
+                } else {
+                    runs::stream_near::<V>(place, to, length);
+                }
+            }
+        }
+    }
+}
+
+/// Copies a line, of which some bytes may never have been written.
+///
+/// # Safety
+///
+/// The CPU has `V`; a line is readable and another writable.
+#[inline(always)]
+unsafe fn line_copy<V: Vector>(from: *const u8, to: *mut u8) {
+    for part in (0..LINE).step_by(V::BYTES) {
+        // SAFETY: the caller's promise.
+        unsafe { V::load(from.add(part)).store(to.add(part)) };
+    }
+}
+
+/// Rows shorter than any part.
+///
+/// # Safety
+///
+/// As `run`.
+unsafe fn elements(zip: &Zip, at: At) {
+    for i in 0..zip.along.extent {
+        let source = at.source.wrapping_offset(i as isize * zip.along.source);
+        let destination = at.destination.wrapping_add(i * zip.bytes);
+        // SAFETY: the caller's promise.
+        unsafe {
+            zip.around.walk(source, destination, &mut Elements(zip));
+        }
+    }
+}
+
+/// # Safety (of `each`)
+///
+/// As `run`, for one iteration.
+struct Elements<'a>(&'a Zip);
+
+impl Each for Elements<'_> {
+    unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
+        let zip = self.0;
+        let w = zip.width;
+        for row in 0..zip.rows {
+            for i in 0..zip.bytes / w {
+                let in_row = row as isize * zip.stride + (i * w) as isize;
+                let in_run = ((i * zip.rows + row) * w) as isize;
+                let (s, d) = if zip.join {
+                    (in_row, in_run)
+                } else {
+                    (in_run, in_row)
+                };
+                // SAFETY: an element of a row and of the run.
+                unsafe { std::ptr::copy_nonoverlapping(from.offset(s), to.offset(d), w) };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Zip, piece};
+
+    #[test]
+    fn pairs_of_two_bytes_and_quads_of_bytes() {
+        let table =
+            |width, rows, join| Zip::new(width, rows, 64, 64, join, false, &mut Vec::new()).table;
+        let pairs = [0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15];
+        assert_eq!(table(2, 2, true), pairs);
+        let quads = [0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15];
+        assert_eq!(table(1, 4, true), quads);
+        assert_eq!(table(1, 4, false), quads);
+    }
+
+    #[test]
+    fn no_piece_is_shorter_than_a_part() {
+        for left in 16..500 {
+            let mut rest = left;
+            while rest > 0 {
+                let piece = piece(rest, 64, 16);
+                assert!((16..=64).contains(&piece), "{left} {rest} {piece}");
+                rest -= piece;
+            }
+        }
+    }
+}
