@@ -172,8 +172,10 @@ impl Buffers {
     }
 }
 
-/// Fills a buffer with words no two of which are equal: the same ones every time.
-fn fill(buffer: &mut [u8]) {
+/// Fills a buffer with words no two of which are equal: the same ones every time. With k =
+/// 0x9e3779b97f4a7c15, word n of 8 little-endian bytes is (n + 1) k, exclusive-or the same shifted
+/// down by 29 bits; the last one is cut where the buffer ends.
+pub fn fill(buffer: &mut [u8]) {
     for (number, word) in buffer.chunks_mut(8).enumerate() {
         // An odd factor and a shift down are both permutations of all words.
         let product = (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -267,7 +269,7 @@ pub fn interleave(
 const READING: Duration = Duration::from_micros(50);
 
 /// Seconds that one call of `run` takes, from as many calls as a readable time needs: how many
-/// that is, the first call finds out.
+/// that is, the first reading finds out.
 pub fn repeated<T: ?Sized>(mut run: impl FnMut(&mut T)) -> impl FnMut(&mut T) -> f64 {
     let mut count = 0;
     move |on| {
@@ -278,13 +280,15 @@ pub fn repeated<T: ?Sized>(mut run: impl FnMut(&mut T)) -> impl FnMut(&mut T) ->
             }
             start.elapsed()
         };
+        let mut elapsed = read(count.max(1));
         if count == 0 {
             count = 1;
-            while read(count) < READING && count < 1 << 20 {
+            while elapsed < READING && count < 1 << 20 {
                 count *= 2;
+                elapsed = read(count);
             }
         }
-        read(count).as_secs_f64() / count as f64
+        elapsed.as_secs_f64() / count as f64
     }
 }
 

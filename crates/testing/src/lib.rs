@@ -3,5 +3,6 @@
 
 pub mod golden;
 pub mod hlo;
+pub mod large;
 pub mod oracle;
 pub mod strategy;
