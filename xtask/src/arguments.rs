@@ -16,10 +16,18 @@ usage: cargo xtask <COMMAND>
   docs
       Only the commands in README.md and docs/, with the release binary.
 
+  bench [OPTION...]
+      Times relayouts beside memcpy, with --peers beside other libraries too, and
+      writes docs/performance.md; `cargo xtask bench --help` tells the options.
+
   instructions [--update]
       Counts the instructions of small relayouts and of planning them, and fails
       where one takes more than bench/instructions.tsv says. --update writes that
       table anew.
+
+  sanitize
+      Runs the kernels' tests under the address sanitizer, on every instruction
+      set of this CPU, and under valgrind, on the portable, SSE2 and AVX2 ones.
 
   conformance [--cases N] [--seed N]
       Random shapes, pairs, sizes and modules through XLA (jaxlib) and through
@@ -44,6 +52,13 @@ pub enum Request {
     },
     /// The commands in the documents.
     Documents,
+    /// The benchmark.
+    Bench {
+        /// Its own options.
+        options: Vec<String>,
+    },
+    /// The kernels' tests under tools that see every access to memory.
+    Sanitize,
     /// The instructions of small relayouts.
     Instructions {
         /// Write the table anew.
@@ -112,21 +127,31 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, String>
     };
     let rest: Vec<String> = arguments.collect();
     let asks_for_help = |argument: &String| argument == "--help" || argument == "-h";
+    if command == "bench" {
+        // It has a help of its own.
+        return Ok(Request::Bench { options: rest });
+    }
     if command == "help" || asks_for_help(&command) || rest.iter().any(asks_for_help) {
         return Ok(Request::Help);
     }
     match command.as_str() {
         "test" => parse_flag(&command, &rest, "--quick").map(|quick| Request::Test { quick }),
-        "docs" => match rest.first() {
-            None => Ok(Request::Documents),
-            Some(argument) => Err(format!("`docs` takes no `{argument}`")),
-        },
+        "docs" => parse_bare(&command, &rest, Request::Documents),
+        "sanitize" => parse_bare(&command, &rest, Request::Sanitize),
         "instructions" => {
             parse_flag(&command, &rest, "--update").map(|update| Request::Instructions { update })
         }
         "conformance" => parse_cases(rest.into_iter()),
         "fuzz" => parse_fuzz(rest.into_iter()),
         _ => Err(format!("there is no command `{command}`")),
+    }
+}
+
+/// A command that takes nothing.
+fn parse_bare(command: &str, rest: &[String], request: Request) -> Result<Request, String> {
+    match rest.first() {
+        None => Ok(request),
+        Some(argument) => Err(format!("`{command}` takes no `{argument}`")),
     }
 }
 
@@ -210,6 +235,13 @@ mod tests {
             ("test", Ok(Request::Test { quick: false })),
             ("test --quick", Ok(Request::Test { quick: true })),
             ("docs", Ok(Request::Documents)),
+            ("sanitize", Ok(Request::Sanitize)),
+            (
+                "bench --quick --help",
+                Ok(Request::Bench {
+                    options: vec!["--quick".to_owned(), "--help".to_owned()],
+                }),
+            ),
             ("instructions", Ok(Request::Instructions { update: false })),
             (
                 "instructions --update",
@@ -244,6 +276,7 @@ mod tests {
             ("tests", "there is no command `tests`"),
             ("test --fast", "`test` takes no `--fast`"),
             ("instructions -u", "`instructions` takes no `-u`"),
+            ("sanitize x", "`sanitize` takes no `x`"),
             ("docs all", "`docs` takes no `all`"),
             ("conformance --cases", "`--cases` needs a number"),
             (

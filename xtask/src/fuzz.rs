@@ -26,14 +26,6 @@ const FLAGS: &str = "-Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-trace-compares \
     --cfg fuzzing -Ccodegen-units=1 -Cdebug-assertions -Coverflow-checks";
 
-/// Where the toolchain ships the address sanitizer.
-const WITH_ADDRESS_SANITIZER: [&str; 4] = [
-    "x86_64-unknown-linux-gnu",
-    "aarch64-unknown-linux-gnu",
-    "x86_64-apple-darwin",
-    "aarch64-apple-darwin",
-];
-
 /// No input is longer, in bytes: shapes and headers are short, and long inputs (deep
 /// nesting, a megabyte of digits) have tests of their own.
 const LONGEST_INPUT: u32 = 1024;
@@ -65,7 +57,7 @@ pub fn run(workspace: &Workspace, wish: &Wish) -> Result<(), Failure> {
         &wish.targets
     };
     require_cxx_compiler()?;
-    let host = host(workspace)?;
+    let host = workspace.host()?;
     build(workspace, &host, chosen)?;
     for name in chosen {
         let target = Target {
@@ -125,19 +117,9 @@ fn require_cxx_compiler() -> Result<(), Failure> {
         })
 }
 
-/// The triple that the compiler itself runs on.
-fn host(workspace: &Workspace) -> Result<String, Failure> {
-    let mut command = workspace.cargo("--version");
-    let text = process::output_of(command.arg("--verbose"))?;
-    text.lines()
-        .find_map(|line| line.strip_prefix("host: "))
-        .map(str::to_owned)
-        .ok_or_else(|| Failure::new("`cargo --version --verbose` doesn't name the host"))
-}
-
 fn build(workspace: &Workspace, host: &str, names: &[String]) -> Result<(), Failure> {
     let mut flags = FLAGS.to_owned();
-    if WITH_ADDRESS_SANITIZER.contains(&host) {
+    if workspace.has_address_sanitizer()? {
         flags.push_str(" -Zsanitizer=address");
     }
     let mut command = workspace.cargo("build");

@@ -3,13 +3,13 @@
 //! Time differs from machine to machine and from minute to minute, instructions don't. valgrind's
 //! callgrind counts them on a CPU of its own, which is the same everywhere, its caches included.
 
-use std::env;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Mutex;
 use std::thread;
 
+use crate::bench;
 use crate::failure::Failure;
 use crate::process;
 use crate::valgrind;
@@ -47,7 +47,7 @@ pub fn run(workspace: &Workspace, update: bool) -> Result<(), Failure> {
     let path = workspace.root().join(TABLE);
     let text = fs::read_to_string(&path).map_err(|error| Failure::io("read", &path, &error))?;
     let rows = parse(&text).map_err(|cause| Failure::new(format!("{TABLE}: {cause}")))?;
-    let program = build(workspace)?;
+    let program = bench::build(workspace, "instructions", &[])?;
     let counted = count_all(&program, &rows)?;
     if update {
         let text = printed(&text, &rows, &counted);
@@ -106,18 +106,6 @@ fn printed(text: &str, rows: &[Row], counted: &[[u64; JOBS.len()]]) -> String {
         let _ = writeln!(table, "{source}\t{destination}\t{run}\t{plan}");
     }
     table
-}
-
-fn build(workspace: &Workspace) -> Result<PathBuf, Failure> {
-    let target = workspace.target().join("bench");
-    let mut command = workspace.cargo("build");
-    command
-        .args(["--release", "--manifest-path", "bench/Cargo.toml"])
-        .args(["--bin", "instructions"])
-        .env("CARGO_TARGET_DIR", &target);
-    process::run(&mut command)?;
-    let name = format!("instructions{}", env::consts::EXE_SUFFIX);
-    Ok(target.join("release").join(name))
 }
 
 /// The counts of all rows. Processes run side by side: that changes no count.

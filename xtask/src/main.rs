@@ -4,6 +4,7 @@
 //! and the cause; exit code 1. Wrong arguments are exit code 2.
 
 mod arguments;
+mod bench;
 mod conformance;
 mod documents;
 mod failure;
@@ -12,6 +13,7 @@ mod instructions;
 mod markdown;
 mod process;
 mod python;
+mod sanitize;
 mod steps;
 mod test;
 mod valgrind;
@@ -48,7 +50,9 @@ fn carry_out(request: Request) -> Result<(), Failure> {
         }
         Request::Test { quick } => test::run(&Workspace::find()?, quick),
         Request::Documents => documents::run(&Workspace::find()?),
+        Request::Bench { options } => bench::run(&Workspace::find()?, &options),
         Request::Instructions { update } => instructions::run(&Workspace::find()?, update),
+        Request::Sanitize => sanitize::run(&Workspace::find()?),
         Request::Conformance(cases) => conformance::run(&Workspace::find()?, cases),
         Request::Fuzz(wish) => fuzz::run(&Workspace::find()?, &wish),
     }

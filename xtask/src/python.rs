@@ -1,14 +1,15 @@
-//! The tests' own Python, with the NumPy that they compare with.
+//! Python environments of the project's own: what tests and benchmarks compare with.
 
+use std::ffi::OsStr;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::failure::Failure;
 use crate::process;
 use crate::workspace::Workspace;
 
-/// The interpreter with NumPy, made if it isn't there yet; `None` where none can be
+/// The tests' interpreter, with NumPy, made if it isn't there yet; `None` where none can be
 /// had, which outside CI only leaves tests out.
 ///
 /// # Errors
@@ -16,9 +17,8 @@ use crate::workspace::Workspace;
 /// In CI (`CI=true`), when there is no interpreter; anywhere, when the project's own
 /// list of requirements can't be read.
 pub fn environment(workspace: &Workspace) -> Result<Option<PathBuf>, Failure> {
-    let list = workspace.root().join("xtask/requirements.txt");
-    let wanted = fs::read_to_string(&list).map_err(|error| Failure::io("read", &list, &error))?;
-    match prepare(workspace, &wanted) {
+    let environment = Environment::new(workspace, "python", "xtask/requirements.txt")?;
+    match environment.prepare() {
         Ok(python) => {
             let versions = "import sys, numpy; \
                 print('Python', sys.version.split()[0] + ', NumPy', numpy.__version__)";
@@ -34,48 +34,110 @@ pub fn environment(workspace: &Workspace) -> Result<Option<PathBuf>, Failure> {
     }
 }
 
-/// Makes the environment unless it was made from the same requirements.
-fn prepare(workspace: &Workspace, wanted: &str) -> Result<PathBuf, Failure> {
-    let folder = workspace.target().join("python");
-    let python = if cfg!(windows) {
-        folder.join("Scripts").join("python.exe")
-    } else {
-        folder.join("bin").join("python")
-    };
-    // Written last, so that an environment that was left half made doesn't count.
-    let stamp = folder.join("made-from-requirements.txt");
-    let is_made = fs::read_to_string(&stamp).is_ok_and(|made| made == wanted)
-        && process::output_of(Command::new(&python).args(["-c", "import numpy"])).is_ok();
-    if is_made {
-        return Ok(python);
+/// The benchmark's interpreter, with the libraries that minormajor is measured beside. Those that
+/// can't be installed are named; the benchmark says so too.
+///
+/// # Errors
+///
+/// When there is no interpreter.
+pub fn peers(workspace: &Workspace) -> Result<PathBuf, Failure> {
+    let environment = Environment::new(workspace, "peers", "bench/peers.txt")?;
+    if environment.is_made() {
+        return Ok(environment.python());
+    }
+    println!("installing the libraries of bench/peers.txt: several GiB, once");
+    environment.create()?;
+    let mut is_whole = true;
+    let lines = environment.wanted.lines().map(str::trim);
+    for wanted in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        println!("  {wanted}");
+        if let Err(failure) = environment.install([wanted]) {
+            println!("    {failure}");
+            is_whole = false;
+        }
+    }
+    if is_whole {
+        environment.finish()?;
+    }
+    Ok(environment.python())
+}
+
+/// A folder with an interpreter and what a list of requirements names.
+struct Environment {
+    folder: PathBuf,
+    list: PathBuf,
+    /// The list's text.
+    wanted: String,
+}
+
+impl Environment {
+    fn new(workspace: &Workspace, folder: &str, list: &str) -> Result<Environment, Failure> {
+        let list = workspace.root().join(list);
+        let wanted =
+            fs::read_to_string(&list).map_err(|error| Failure::io("read", &list, &error))?;
+        Ok(Environment {
+            folder: workspace.target().join(folder),
+            list,
+            wanted,
+        })
     }
 
-    let system = system_python()?;
-    process::output_of(
-        Command::new(system)
-            .args(["-m", "venv", "--clear"])
-            .arg(&folder),
-    )
-    .map_err(|failure| {
-        Failure::new(format!(
-            "{failure} (Python's venv and pip are needed; Debian has them in python3-venv)"
-        ))
-    })?;
-    process::output_of(
-        Command::new(&python)
-            .args([
-                "-m",
-                "pip",
-                "install",
-                "--quiet",
-                "--disable-pip-version-check",
-            ])
+    fn python(&self) -> PathBuf {
+        if cfg!(windows) {
+            self.folder.join("Scripts").join("python.exe")
+        } else {
+            self.folder.join("bin").join("python")
+        }
+    }
+
+    /// Written last, so that an environment that was left half made doesn't count.
+    fn stamp(&self) -> PathBuf {
+        self.folder.join("made-from-requirements.txt")
+    }
+
+    /// Makes the environment unless it was made from the same requirements.
+    fn prepare(&self) -> Result<PathBuf, Failure> {
+        if !self.is_made() {
+            self.create()?;
+            self.install([Path::new("--requirement"), &self.list])?;
+            self.finish()?;
+        }
+        Ok(self.python())
+    }
+
+    fn is_made(&self) -> bool {
+        let has_numpy = ["-c", "import numpy"];
+        fs::read_to_string(self.stamp()).is_ok_and(|made| made == self.wanted)
+            && process::output_of(Command::new(self.python()).args(has_numpy)).is_ok()
+    }
+
+    fn create(&self) -> Result<(), Failure> {
+        let mut command = Command::new(system_python()?);
+        command.args(["-m", "venv", "--clear"]).arg(&self.folder);
+        process::output_of(&mut command)
+            .map(drop)
+            .map_err(|failure| {
+                Failure::new(format!(
+                    "{failure} (Python's venv and pip are needed; Debian has them in python3-venv)"
+                ))
+            })
+    }
+
+    fn install(&self, what: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Result<(), Failure> {
+        let mut command = Command::new(self.python());
+        command
+            .args(["-m", "pip", "install", "--quiet"])
+            .arg("--disable-pip-version-check")
             // A source build would need compilers and many minutes.
-            .args(["--only-binary", ":all:", "--requirement"])
-            .arg(workspace.root().join("xtask/requirements.txt")),
-    )?;
-    fs::write(&stamp, wanted).map_err(|error| Failure::io("write", &stamp, &error))?;
-    Ok(python)
+            .args(["--only-binary", ":all:"])
+            .args(what);
+        process::output_of(&mut command).map(drop)
+    }
+
+    fn finish(&self) -> Result<(), Failure> {
+        let stamp = self.stamp();
+        fs::write(&stamp, &self.wanted).map_err(|error| Failure::io("write", &stamp, &error))
+    }
 }
 
 fn system_python() -> Result<&'static str, Failure> {

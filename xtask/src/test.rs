@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::arguments::{Cases, DEFAULT_SECONDS, Mode, Wish};
+use crate::bench;
 use crate::conformance;
 use crate::documents;
 use crate::failure::Failure;
@@ -51,6 +52,7 @@ pub fn run(workspace: &Workspace, quick: bool) -> Result<(), Failure> {
         run_tests(&mut command)
     })?;
     if !quick {
+        steps.run("benchmark", || bench::check(workspace))?;
         steps.run("instructions", || instructions::run(workspace, false))?;
         steps.run("conformance", || {
             conformance::compare(workspace, python.as_deref(), Cases::default())
@@ -69,7 +71,7 @@ pub fn run(workspace: &Workspace, quick: bool) -> Result<(), Failure> {
     steps.summarise();
     if quick {
         println!(
-            "Left out by --quick: the release binary, instructions, XLA, the documents' commands, fuzzing."
+            "Left out by --quick: the release binary, the benchmark, instructions, XLA, the documents' commands, fuzzing."
         );
     }
     Ok(())

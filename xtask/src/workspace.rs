@@ -6,6 +6,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::failure::Failure;
+use crate::process;
+
+/// Where the toolchain ships the address sanitizer.
+const WITH_ADDRESS_SANITIZER: [&str; 4] = [
+    "x86_64-unknown-linux-gnu",
+    "aarch64-unknown-linux-gnu",
+    "x86_64-apple-darwin",
+    "aarch64-apple-darwin",
+];
 
 /// The folders of this clone, as absolute paths.
 pub struct Workspace {
@@ -66,6 +75,22 @@ impl Workspace {
             .current_dir(&self.root)
             .env("CARGO_TARGET_DIR", &self.target);
         command
+    }
+
+    /// The triple that the compiler itself runs on.
+    pub fn host(&self) -> Result<String, Failure> {
+        let mut command = self.cargo("--version");
+        let text = process::output_of(command.arg("--verbose"))?;
+        text.lines()
+            .find_map(|line| line.strip_prefix("host: "))
+            .map(str::to_owned)
+            .ok_or_else(|| Failure::new("`cargo --version --verbose` doesn't name the host"))
+    }
+
+    /// Whether programs for this machine can be built with the address sanitizer.
+    pub fn has_address_sanitizer(&self) -> Result<bool, Failure> {
+        let host = self.host()?;
+        Ok(WITH_ADDRESS_SANITIZER.contains(&host.as_str()))
     }
 
     /// The command line's release binary, which is there once it was built.

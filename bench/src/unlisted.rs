@@ -1,0 +1,235 @@
+//! Cases that are in no list: made from a seed, of the same kinds as those that are. Another seed
+//! makes others.
+
+use crate::case::Case;
+
+/// So many cases of every kind for a seed: `each` of them a suite.
+///
+/// # Errors
+///
+/// None but those of a fault in here: every case is a valid pair.
+pub fn cases(seed: u64, each: usize) -> Result<Vec<Case>, String> {
+    let mut random = Random(seed);
+    let kinds: [(&str, Make); 5] = [
+        ("UA", matrix),
+        ("UB", images),
+        ("UC", permutation),
+        ("UT", tiles),
+        ("US", small),
+    ];
+    let mut cases = Vec::new();
+    for (suite, make) in kinds {
+        for number in 1..=each {
+            let Pair(source, destination) = make(&mut random);
+            let what: String = destination
+                .chars()
+                .map(|c| if "[]{}:,;()".contains(c) { '.' } else { c })
+                .collect();
+            let name = format!("{suite}{number:02}_{}", what.trim_end_matches('.'));
+            cases.push(Case::new(&name, &source, &destination)?);
+        }
+    }
+    Ok(cases)
+}
+
+/// The texts of two shapes.
+struct Pair(String, String);
+
+type Make = fn(&mut Random) -> Pair;
+
+/// A generator of random numbers: splitmix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut word = self.0;
+        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        word ^ (word >> 31)
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
+    }
+
+    fn one_of<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
+    }
+
+    /// Between two numbers, as likely to be in each doubling.
+    fn spread(&mut self, low: f64, high: f64) -> usize {
+        let part = (self.next() >> 11) as f64 / (1u64 << 53) as f64;
+        (low * (high / low).powf(part)).round() as usize
+    }
+
+    fn shuffled(&mut self, count: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..count).collect();
+        for end in (2..=count).rev() {
+            let other = self.below(end);
+            order.swap(end - 1, other);
+        }
+        order
+    }
+}
+
+const TYPES: [(&str, usize); 5] = [("u8", 1), ("bf16", 2), ("f32", 4), ("f64", 8), ("c128", 16)];
+
+/// Bytes of a large array: beyond any cache, and not so many that a round takes long.
+fn large(random: &mut Random) -> f64 {
+    random.spread(48e6, 160e6) as f64
+}
+
+fn listed(numbers: &[usize]) -> String {
+    let texts: Vec<String> = numbers.iter().map(usize::to_string).collect();
+    texts.join(",")
+}
+
+/// The default layout's order.
+fn row_major(rank: usize) -> String {
+    let order: Vec<usize> = (0..rank).rev().collect();
+    listed(&order)
+}
+
+/// The row-major array, and the same with its dimensions in another order, major to minor.
+fn permuted(name: &str, sizes: &[usize], order: &[usize]) -> Pair {
+    let array = format!("{name}[{}]", listed(sizes));
+    let minor_to_major: Vec<usize> = order.iter().rev().copied().collect();
+    Pair(
+        format!("{array}{{{}}}", row_major(sizes.len())),
+        format!("{array}{{{}}}", listed(&minor_to_major)),
+    )
+}
+
+fn matrix(random: &mut Random) -> Pair {
+    let (name, width) = random.one_of(&TYPES);
+    let elements = large(random) / width as f64;
+    let rows = random.spread(3.0, elements.sqrt() * 4.0);
+    let columns = (elements / rows as f64).max(1.0) as usize;
+    let sizes = random.one_of(&[[rows, columns], [columns, rows]]);
+    permuted(name, &sizes, &[1, 0])
+}
+
+fn images(random: &mut Random) -> Pair {
+    let (name, width) = random.one_of(&TYPES[..3]);
+    let channels = random.one_of(&[1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 96, 128, 200, 320]);
+    let [height, width_] = [0, 1].map(|_| random.spread(7.0, 300.0));
+    let image = channels * height * width_ * width;
+    let batch = (large(random) / image as f64).max(1.0) as usize;
+    match random.below(2) {
+        0 => permuted(name, &[batch, channels, height, width_], &[0, 2, 3, 1]),
+        _ => permuted(name, &[batch, height, width_, channels], &[0, 3, 1, 2]),
+    }
+}
+
+/// Sizes with so many elements in all, each so many times from what equal ones would be.
+fn sizes(random: &mut Random, rank: usize, elements: f64, times: f64) -> Vec<usize> {
+    let mut rest = elements;
+    let size = |left: usize| {
+        let share = rest.max(1.0).powf(1.0 / left as f64);
+        let size = match left {
+            1 => share as usize,
+            _ => random.spread(share / times, share * times),
+        };
+        rest /= size.max(1) as f64;
+        size.max(1)
+    };
+    (1..=rank).rev().map(size).collect()
+}
+
+/// Ranks 2 to 6 and any order, with a few long dimensions and some short ones.
+fn permutation(random: &mut Random) -> Pair {
+    let (name, width) =
+        random.one_of(&[("f32", 4), ("f32", 4), ("f32", 4), ("f64", 8), ("bf16", 2)]);
+    let rank = 2 + random.below(5);
+    let elements = large(random) / width as f64;
+    let mut sizes = sizes(random, rank, elements, 3.0);
+    // Not always the smallest one last.
+    sizes.rotate_left(random.below(rank));
+    let order = loop {
+        let order = random.shuffled(rank);
+        // What stays where it is, at an end, merges or is a batch; that is not always the case.
+        if order.iter().enumerate().any(|(place, &from)| place != from) {
+            break order;
+        }
+    };
+    permuted(name, &sizes, &order)
+}
+
+fn tiles(random: &mut Random) -> Pair {
+    let (name, width) = random.one_of(&[("f32", 4), ("f32", 4), ("bf16", 2), ("s8", 1)]);
+    let elements = large(random) / width as f64;
+    let rows = random.spread(200.0, elements.sqrt() * 2.0);
+    let columns = (elements / rows as f64) as usize;
+    let array = format!("{name}[{rows},{columns}]");
+    let mut tile = || match width {
+        2 => "T(8,128)(2,1)".to_owned(),
+        1 => "T(8,128)(4,1)".to_owned(),
+        _ => {
+            let (a, b) = (
+                random.one_of(&[4, 8, 12, 16]),
+                random.one_of(&[32, 96, 128, 256]),
+            );
+            format!("T({a},{b})")
+        }
+    };
+    let tiled = format!("{array}{{1,0:{}}}", tile());
+    let other_tile = tile();
+    match random.below(4) {
+        0 => Pair(format!("{array}{{1,0}}"), tiled),
+        1 => Pair(tiled, format!("{array}{{1,0}}")),
+        2 => Pair(tiled, format!("{array}{{0,1:{other_tile}}}")),
+        _ => {
+            let padded = [rows, columns].map(|size| size + random.below(size / 8 + 1));
+            let padded = listed(&padded);
+            let order = random.one_of(&["1,0", "0,1"]);
+            Pair(
+                format!("{array}{{1,0}}"),
+                format!("{array}{{{order}:PAD({padded})}}"),
+            )
+        }
+    }
+}
+
+/// Up to 4096 elements.
+fn small(random: &mut Random) -> Pair {
+    let (name, _) = random.one_of(&TYPES);
+    let rank = 2 + random.below(3);
+    let elements = random.spread(8.0, 4096.0) as f64;
+    let sizes = sizes(random, rank, elements, 2.0);
+    let order = random.shuffled(rank);
+    permuted(name, &sizes, &order)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_seed_makes_pairs_that_have_plans_of_a_fair_size() {
+        for seed in 0..200 {
+            for case in cases(seed, 3).unwrap() {
+                let plan = minormajor::Plan::new(&case.source, &case.destination).unwrap();
+                let bytes = case.source.allocated_bytes().unwrap();
+                let range = if case.is_small() {
+                    1..=4096 * 16
+                } else {
+                    20 << 20..=400 << 20
+                };
+                assert!(range.contains(&bytes), "{}: {bytes}", case.name);
+                assert!(plan.destination_bytes() <= 700 << 20, "{}", case.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_seed_makes_the_same_cases_and_another_seed_others() {
+        let names = |seed| -> Vec<String> {
+            let cases = cases(seed, 2).unwrap();
+            cases.into_iter().map(|case| case.name).collect()
+        };
+        assert_eq!(names(7), names(7));
+        assert_ne!(names(7), names(8));
+        assert_eq!(names(7).len(), 10);
+    }
+}

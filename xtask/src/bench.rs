@@ -1,0 +1,80 @@
+//! `cargo xtask bench`: builds the benchmark, with those it is to be measured beside, and runs it.
+//!
+//! `bench/` is a workspace of its own: the libraries that it compares with are in no other's lock
+//! file.
+
+use std::env;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::failure::Failure;
+use crate::process;
+use crate::python;
+use crate::workspace::Workspace;
+
+/// Makes an allocator keep what is freed, on huge pages: libraries that allocate their results find
+/// pages that were touched before.
+const KEEP_MEMORY: [(&str, &str); 3] = [
+    ("MALLOC_MMAP_MAX_", "0"),
+    ("MALLOC_TRIM_THRESHOLD_", "68719476736"),
+    ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"),
+];
+
+/// Runs the benchmark with these options of its own.
+///
+/// # Errors
+///
+/// Where it can't be built, and where it fails.
+pub fn run(workspace: &Workspace, options: &[String]) -> Result<(), Failure> {
+    let with_peers = options.iter().any(|option| option == "--peers");
+    let features = if with_peers { &["peers"][..] } else { &[] };
+    let mut command = Command::new(build(workspace, "bench", features)?);
+    command.args(options);
+    if with_peers {
+        match python::peers(workspace) {
+            Ok(interpreter) => {
+                command.arg("--python").arg(interpreter);
+            }
+            Err(failure) => println!("no libraries from Python: {failure}"),
+        }
+        command.envs(KEEP_MEMORY);
+    }
+    process::run(&mut command)
+}
+
+/// Looks over the benchmark's code, the peers' part of it too, and runs its tests.
+///
+/// # Errors
+///
+/// Where something is found.
+pub fn check(workspace: &Workspace) -> Result<(), Failure> {
+    let cargo = |subcommand: &str| {
+        let mut command = workspace.cargo(subcommand);
+        command
+            .args(["--manifest-path", "bench/Cargo.toml", "--all-targets"])
+            .env("CARGO_TARGET_DIR", workspace.target().join("bench"));
+        command
+    };
+    process::run(cargo("clippy").args(["--all-features", "--", "-Dwarnings"]))?;
+    // In the build that `instructions` uses too.
+    process::run(cargo("test").arg("--release"))
+}
+
+/// Builds one of the benchmark's programs, and says where it is.
+///
+/// # Errors
+///
+/// Where the build fails.
+pub fn build(workspace: &Workspace, name: &str, features: &[&str]) -> Result<PathBuf, Failure> {
+    let target = workspace.target().join("bench");
+    process::run(
+        workspace
+            .cargo("build")
+            .args(["--release", "--manifest-path", "bench/Cargo.toml"])
+            .args(["--bin", name])
+            .args(["--features", &features.join(",")])
+            .env("CARGO_TARGET_DIR", &target),
+    )?;
+    let program = format!("{name}{}", env::consts::EXE_SUFFIX);
+    Ok(target.join("release").join(program))
+}
