@@ -112,7 +112,7 @@ impl ArrayShape {
             }
             (tiled_root, plain_root) => tiled_root == plain_root,
         };
-        Ok(tiled.expanded == plain.expanded
+        Ok(tiled.allocated == plain.allocated
             && (self.is_zero_element_array() || (0..self.rank()).all(same)))
     }
 

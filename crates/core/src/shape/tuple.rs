@@ -1,5 +1,6 @@
 //! Tuples of shapes, and walks over their trees that use no stack.
 
+use std::fmt;
 use std::hash::{Hash, Hasher};
 
 use super::{MAX_NESTING, Shape, ShapeKind};
@@ -113,6 +114,12 @@ impl TupleShape {
             next: None,
             open: vec![(self, self.elements.iter())],
         }
+    }
+}
+
+impl fmt::Debug for TupleShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TupleShape{}", Shape::from(self.clone()))
     }
 }
 
