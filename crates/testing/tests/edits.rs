@@ -32,7 +32,7 @@ fn permuted() -> impl Strategy<Value = (ArrayShape, Permutation)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn permuted_dimensions_move_nothing((array, permutation) in permuted()) {
