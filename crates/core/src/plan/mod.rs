@@ -376,6 +376,28 @@ impl Plan {
         0
     }
 
+    /// Whether 32-bit signed arithmetic is enough for every position of both buffers and for a
+    /// buffer's end, in bytes and in units: an executor may use it only then.
+    ///
+    /// The proof: positions lie inside the buffers, and every partial sum of a box's offsets lies
+    /// between positions of that box; both buffers have less than 2^31 bytes.
+    ///
+    /// ```
+    /// use minormajor_core::{Plan, Shape};
+    ///
+    /// let plan = |source: &str, destination: &str| -> Result<Plan, Box<dyn std::error::Error>> {
+    ///     let (source, destination): (Shape, Shape) = (source.parse()?, destination.parse()?);
+    ///     Ok(Plan::new(source.as_array()?, destination.as_array()?)?)
+    /// };
+    /// assert!(plan("u8[46340,46340]{1,0}", "u8[46340,46340]{0,1}")?.fits_32_bits());
+    /// assert!(!plan("u8[65536,32768]{1,0}", "u8[65536,32768]{0,1}")?.fits_32_bits());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn fits_32_bits(&self) -> bool {
+        let most = i64::from(i32::MAX);
+        self.source_bytes <= most && self.destination_bytes <= most
+    }
+
     /// The boxes to move, in no particular order.
     pub fn boxes(&self) -> &[MoveBox] {
         &self.boxes
