@@ -1,18 +1,18 @@
 //! Going through an array's indices on several threads.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use minormajor_core::IndexSpace;
+use rayon::prelude::*;
 
 /// Parts for each thread, so that none waits long for a slower one.
 const PARTS_PER_THREAD: usize = 4;
 
-/// How many threads [`for_each_index_parallel`] runs: as many as the machine runs at once.
+/// How many threads [`for_each_index_parallel`] runs: those of the rayon pool that the caller
+/// runs in, or as many as the machine runs at once.
 #[doc(alias = "GetForEachIndexParallelThreadCount")]
 pub fn index_threads() -> usize {
-    thread::available_parallelism().map_or(1, usize::from)
+    rayon::current_num_threads()
 }
 
 /// Calls `visit` with every index of a space and the number of the thread, from 0 to below
@@ -47,7 +47,7 @@ pub fn for_each_index_parallel(space: &IndexSpace, visit: impl Fn(&[i64], usize)
 ///
 /// # Errors
 ///
-/// An error of `visit`: that which came first.
+/// An error of `visit`.
 #[doc(alias = "ForEachIndexParallelWithStatus")]
 pub fn try_for_each_index_parallel<E: Send>(
     space: &IndexSpace,
@@ -61,33 +61,22 @@ pub fn try_for_each_index_parallel<E: Send>(
     if parts.len() < 2 {
         return space.try_for_each(|index| visit(index, 0));
     }
-    let next = AtomicUsize::new(0);
     let failed = AtomicBool::new(false);
-    let error = Mutex::new(None);
-    let work = |thread: usize| {
-        while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let mut indices = part.iter();
-            while let Some(index) = indices.next_index() {
-                if failed.load(Ordering::Relaxed) {
-                    return;
-                }
-                if let Err(found) = visit(index, thread) {
-                    failed.store(true, Ordering::Relaxed);
-                    let mut error = error.lock().unwrap_or_else(PoisonError::into_inner);
-                    error.get_or_insert(found);
-                    return;
-                }
-            }
-        }
+    // An error without a value is that of another thread.
+    let run = |part: &IndexSpace| -> Result<(), Option<E>> {
+        let thread = rayon::current_thread_index().unwrap_or(0);
+        part.try_for_each(|index| match failed.load(Ordering::Relaxed) {
+            true => Err(None),
+            false => visit(index, thread).map_err(|error| {
+                failed.store(true, Ordering::Relaxed);
+                Some(error)
+            }),
+        })
     };
-    thread::scope(|scope| {
-        let work = &work;
-        for thread in 1..threads.min(parts.len()) {
-            scope.spawn(move || work(thread));
-        }
-        work(0);
-    });
-    match error.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    match parts
+        .par_iter()
+        .find_map_any(|part| run(part).err().flatten())
+    {
         Some(error) => Err(error),
         None => Ok(()),
     }
@@ -97,6 +86,8 @@ pub fn try_for_each_index_parallel<E: Send>(
 mod tests {
     use super::*;
     use minormajor_core::Shape;
+    use std::sync::atomic::AtomicUsize;
+    use std::thread;
 
     fn space(text: &str) -> IndexSpace {
         let shape: Shape = text.parse().unwrap();
