@@ -233,3 +233,154 @@ fn a_strange_line_is_reported() {
         );
     }
 }
+
+/// Forms of the syntax that the dumps do not have.
+#[test]
+fn rarer_forms_are_read() {
+    let text = r#"HloModule m, input_output_alias={ {0}: (0, {}, may-alias) }, replica_count=2
+
+%sum (a: f32[], b: f32[]) -> f32[] { %a = f32[] parameter(0) %b = f32[] parameter(1)
+  ROOT %c = f32[] add(%a, %b) }, execution_thread="host"
+
+ENTRY main { // without a signature
+  p = (f32[8,4]{1,0:T(8,128)S(1)}, token[], b(u8[3]{0})) parameter(0)
+  x = f32[8,4]{1,0} get-tuple-element(p), index=0
+  y = f32[8,16]{1,0} all-gather(x), replica_groups=mesh['a'=2,'b'=4] {'b'}, dimensions={1}
+  k = s32[2,2]{1,0} constant({
+    {1, 2}, /*i0=1*/
+    {3, 4} })
+  z = f32[<=8,?] custom-call(x, f32[] /*no name*/), custom_call_target="a \"quoted\" } name", operand_layout_constraints={f32[8,4]{1,0}, f32[]}, backend_config={"a":[1,{"b":"}"}]}
+  i = pred[] constant(true)
+  ROOT r = f32[] conditional(i, p, p), branch_computations={
+    { q = (f32[], token[]) parameter(0)
+      ROOT g = f32[] get-tuple-element(q), index=0 },
+    { q = (f32[], token[]) parameter(0)
+      h = f32[] constant(nan)
+      ROOT g = f32[] negate(h), metadata={op_name="a\\"} } }, sharding={replicated}
+}
+"#;
+    let module = Module::parse(text).unwrap();
+    let names: Vec<&str> = module.computations().iter().map(|c| c.name()).collect();
+    let nested = ["r.branch_computations.0", "r.branch_computations.1"];
+    assert_eq!(names, [&["sum", "main"], &nested[..]].concat());
+    let main = &module.computations()[1];
+    assert_eq!(main.instructions().len(), 7);
+    let named = |name: &str| {
+        main.instructions()
+            .iter()
+            .find(|i| i.name() == name)
+            .unwrap()
+    };
+    assert_eq!(
+        named("y").attribute("replica_groups"),
+        Some("mesh['a'=2,'b'=4] {'b'}")
+    );
+    assert_eq!(named("y").attribute("dimensions"), Some("{1}"));
+    assert!(named("k").literal().unwrap().ends_with("{3, 4} }"));
+    assert_eq!(named("z").operands()[1].name(), None);
+    assert_eq!(named("z").layout_constraints()[0].text(), "f32[8,4]{1,0}");
+    let called: Vec<&str> = named("r")
+        .called()
+        .iter()
+        .map(|c| &*c.computation)
+        .collect();
+    assert_eq!(called, nested);
+    assert_eq!(named("r").attribute("sharding"), Some("{replicated}"));
+    assert!(module.computations()[2].is_nested());
+    assert_eq!(module.computations()[3].instructions().len(), 3);
+    assert_eq!(module.computations()[0].attributes()[0].value, "\"host\"");
+    for shape in module.shapes() {
+        assert_eq!(shape.shape().to_string(), shape.text());
+    }
+}
+
+/// Places of faults: lines and columns, from 1.
+#[test]
+fn faults_have_a_place() {
+    let unread = |text: &str| {
+        let error = Module::parse(text).unwrap_err();
+        (error.line(), error.column(), error.reason().to_string())
+    };
+    for (text, line, column, reason) in [
+        (
+            "x = f32[2]{0} add(x",
+            1,
+            20,
+            "expected `,` or `)` behind an operand, found the end",
+        ),
+        (
+            "x = f32[2]{0} add(x,)",
+            1,
+            21,
+            "expected an operand: its shape, its name, or both, found `)`",
+        ),
+        (
+            "x = f32[2]{0,1} add(x)",
+            1,
+            14,
+            "the minor-to-major order has 2 dimensions, the shape has 1",
+        ),
+        (
+            "\n x = f32[2]{0} (x)",
+            2,
+            16,
+            "expected an opcode behind the shape, found `(`",
+        ),
+        (
+            "x = add(y)",
+            1,
+            5,
+            "expected an element type such as f32, bf16, s32, u8 or pred, found `add`",
+        ),
+        (
+            "x = f32[] add(), a={[}",
+            1,
+            20,
+            "expected what closes this somewhere behind it, found something else, or the end",
+        ),
+        (
+            "x = f32[] add(), a=\"b",
+            1,
+            20,
+            "expected what closes this somewhere behind it, found something else, or the end",
+        ),
+        (
+            "x = f32[] constant(1",
+            1,
+            19,
+            "expected what closes this somewhere behind it, found something else, or the end",
+        ),
+        (
+            "e {\n x = f32[] add()\n",
+            1,
+            1,
+            "expected `}` behind the computation that begins here, found the end",
+        ),
+        (
+            "}",
+            1,
+            1,
+            "expected a computation, which this would end, found `}`",
+        ),
+        (
+            "HloModule m, entry_computation_layout={(f32[])}",
+            1,
+            47,
+            "expected `->` before the result's shape, found `}`",
+        ),
+        (
+            "\u{fc}",
+            1,
+            1,
+            "expected an instruction, a computation, or the end of one, found `\u{fc}`",
+        ),
+        (
+            "%x = f32[] add(/* x",
+            1,
+            16,
+            "expected `*/` somewhere behind this comment's start",
+        ),
+    ] {
+        assert_eq!(unread(text), (line, column, reason.to_owned()), "{text}");
+    }
+}

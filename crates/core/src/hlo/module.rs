@@ -136,9 +136,7 @@ impl<'a> WrittenShape<'a> {
 pub struct Attribute<'a> {
     /// The name.
     pub name: &'a str,
-    /// The value's text, with its braces or quotes. Of a computation that is written in place,
-    /// the name of that computation in [`Module::computations`] is derived; see
-    /// [`Computation::name`].
+    /// The value's text, with its braces or quotes, be it a computation written in place.
     pub value: &'a str,
 }
 

@@ -342,14 +342,18 @@ impl<'a> Reader<'a> {
     /// quotes aside.
     fn value(&mut self, expected: &'static str) -> Result<&'a str, ParseError> {
         let start = self.cursor().offset();
-        match value_end(self.cursor().rest(), self.is_bounded) {
-            Ok(0) => Err(self.cursor().unexpected(expected)),
-            Ok(length) => {
-                let value = &self.cursor().rest()[..length];
-                self.cursor().go_to(start + length)?;
-                Ok(value)
+        loop {
+            let from = self.cursor().offset();
+            let length = match value_end(self.cursor().rest(), self.is_bounded) {
+                Ok(0) => return Err(self.cursor().unexpected(expected)),
+                Ok(length) => length,
+                Err(at) => return Err(self.open_at(from + at)),
+            };
+            self.cursor().go_to(from + length)?;
+            // No statement begins with a brace, so it goes on: `mesh['a'=2] {'a'}`.
+            if self.cursor().peek() != b'{' {
+                return Ok(&self.cursor().text()[start..self.cursor().end()]);
             }
-            Err(at) => Err(self.open_at(start + at)),
         }
     }
 
