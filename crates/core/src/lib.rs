@@ -6,6 +6,7 @@
 
 mod address;
 mod array;
+pub mod bitcast;
 mod dimension;
 mod element_type;
 mod error;

@@ -1,6 +1,7 @@
 //! What minormajor's tests stand on: oracles too simple to be wrong in the same way as the code,
 //! strategies for random arrays, and the golden cases with XLA's own answers.
 
+pub mod bitcasts;
 pub mod golden;
 pub mod hlo;
 pub mod large;

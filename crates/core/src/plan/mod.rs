@@ -10,7 +10,7 @@ mod fills;
 mod general;
 mod nest;
 mod side;
-mod tree;
+pub(crate) mod tree;
 
 use std::fmt;
 

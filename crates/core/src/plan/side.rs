@@ -146,10 +146,7 @@ impl<'a> Side<'a> {
             // Between the elements of a view lies what is not ours.
             return PaddingValue::Unknown;
         };
-        match layout.padding_value() {
-            Some(value) if !layout.padded_dimensions().is_empty() => value,
-            _ => PaddingValue::Zero,
-        }
+        layout.filler()
     }
 
     /// The most minor dimension of more than one element.

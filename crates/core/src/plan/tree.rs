@@ -9,7 +9,7 @@ use crate::address::{Expansion, NodeId, Part};
 
 /// How an index `i` becomes a position.
 #[derive(Clone, Debug)]
-pub(super) enum Tree {
+pub(crate) enum Tree {
     /// `i * stride`
     Line(i64),
     /// `high(i / tile) + low(i % tile)`
@@ -76,7 +76,7 @@ impl Tree {
     }
 
     /// The tile of the first split; 1 for a line, which any tile divides.
-    fn tile(&self) -> i64 {
+    pub fn tile(&self) -> i64 {
         match self {
             Tree::Line(_) => 1,
             Tree::Split { tile, .. } => *tile,
@@ -84,7 +84,7 @@ impl Tree {
     }
 
     /// The tree as one that splits by `tile` first, if it is such a one.
-    fn split_by(&self, tile: i64) -> Option<(Tree, Tree)> {
+    pub fn split_by(&self, tile: i64) -> Option<(Tree, Tree)> {
         match self {
             Tree::Line(stride) => {
                 Some((Tree::Line(stride.checked_mul(tile)?), Tree::Line(*stride)))
