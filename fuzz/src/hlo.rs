@@ -89,7 +89,7 @@ fn check_analysis(document: &Document<'_>) {
             assert!(usage.takes_memory());
             for better in padded.better() {
                 assert!(better.allocated_bytes() < padded.array().allocated_bytes());
-                let transposed = better.transposed_to_default_order();
+                let transposed = better.in_physical_order();
                 let transposed = transposed.expect("a layout that lies the same");
                 assert_eq!(transposed.allocated_bytes(), better.allocated_bytes());
             }

@@ -38,10 +38,8 @@ impl ArrayShape {
         let mut best = vec![self.clone()];
         let mut least = self.allocated_bytes();
         for order in orders(own, tiled_dimensions(layout)) {
-            // Split configurations may not fit another order.
-            let order = order.iter().map(|&dimension| dimension as i64);
-            let found = layout.clone().with_minor_to_major(order)?;
-            let Ok(found) = self.with_layout(found) else {
+            let Ok(found) = self.with_layout(layout.with_order(order)) else {
+                // It would allocate beyond 63 bits.
                 continue;
             };
             let allocated = found.allocated_bytes();
@@ -59,52 +57,6 @@ impl ArrayShape {
             (moved, order.to_vec())
         });
         Ok(best)
-    }
-
-    /// The array that lies the same in memory, element by element, with its dimensions
-    /// transposed so that its order is the default one, major to minor. Tiles and all other
-    /// properties stay.
-    ///
-    /// # Errors
-    ///
-    /// [`ShapeError::NoLayout`] without a layout.
-    ///
-    /// ```
-    /// use minormajor_core::Shape;
-    ///
-    /// let shape: Shape = "s32[8388608,8,4]{0,1,2:T(8,128)}".parse()?;
-    /// let transposed = shape.as_array()?.transposed_to_default_order()?;
-    /// assert_eq!(transposed.to_string(), "s32[4,8,8388608]{2,1,0:T(8,128)}");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn transposed_to_default_order(&self) -> Result<ArrayShape, ShapeError> {
-        let layout = self.require_layout()?;
-        let major_to_minor: SmallVec<[usize; 6]> =
-            layout.minor_to_major().iter().rev().copied().collect();
-        self.transposed(&major_to_minor)
-    }
-
-    /// The array that lies the same in memory, with dimension `permutation[i]` as its dimension
-    /// `i`: the transpose that moves nothing. `permutation` is one of `0..rank`.
-    pub(crate) fn transposed(&self, permutation: &[usize]) -> Result<ArrayShape, ShapeError> {
-        let layout = self.require_layout()?;
-        let mut place: SmallVec<[i64; 6]> = SmallVec::from_elem(0, self.rank());
-        for (new, &old) in permutation.iter().enumerate() {
-            place[old] = new as i64;
-        }
-        let order = layout.minor_to_major().iter().map(|&old| place[old]);
-        let mut transposed = layout.clone().with_minor_to_major(order)?;
-        if let (padded @ [_, ..], Some(value)) =
-            (layout.padded_dimensions(), layout.padding_value())
-        {
-            let padded = permutation.iter().map(|&old| padded[old]);
-            transposed = transposed.with_padding(padded, value)?;
-        }
-        let dimensions = permutation
-            .iter()
-            .map(|&old| self.dimensions()[old])
-            .collect();
-        ArrayShape::checked(self.element_type(), dimensions, Some(transposed))
     }
 }
 
@@ -195,17 +147,6 @@ mod tests {
             best.iter()
                 .all(|shape| shape.allocated_bytes() == Some(1 << 30))
         );
-    }
-
-    #[test]
-    fn padding_and_splits_move_along() {
-        let shape = array("f32[2,3,5]{1,0,2:T(2,4)SC(0:3)PAD(2,4,6;one)}");
-        let transposed = shape.transposed_to_default_order().unwrap();
-        assert_eq!(
-            transposed.to_string(),
-            "f32[5,2,3]{2,1,0:T(2,4)SC(0:3)PAD(6,2,4;one)}"
-        );
-        assert_eq!(transposed.allocated_bytes(), shape.allocated_bytes());
     }
 
     #[test]

@@ -223,10 +223,7 @@ impl BetterObject {
             minor_to_major: layout.map_or_else(Vec::new, |l| l.minor_to_major().to_vec()),
             shape: array.to_string(),
             allocated_bytes: array.allocated_bytes(),
-            transposed: array
-                .transposed_to_default_order()
-                .ok()
-                .map(|t| t.to_string()),
+            transposed: array.in_physical_order().ok().map(|t| t.to_string()),
         }
     }
 }

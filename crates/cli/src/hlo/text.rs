@@ -221,12 +221,9 @@ fn explained(explanation: &Explanation) -> String {
 
 /// The orders in which a padded array would take least.
 fn advice(padded: &Padded) -> Vec<String> {
-    let which = match padded.index() {
-        [] => String::new(),
-        index => {
-            let index: Vec<String> = index.iter().map(ToString::to_string).collect();
-            format!("{{{}}}: ", index.join(","))
-        }
+    let which = match padded.index().is_empty() {
+        true => String::new(),
+        false => format!("{}: ", padded.index()),
     };
     let better = padded.better();
     let mut lines: Vec<String> = better
@@ -235,7 +232,7 @@ fn advice(padded: &Padded) -> Vec<String> {
         .filter_map(|array| {
             let size = sizes::size(array.allocated_bytes()?.into());
             let mut line = format!("{which}{} would take {size}", array.layout()?);
-            if let Ok(transposed) = array.transposed_to_default_order() {
+            if let Ok(transposed) = array.in_physical_order() {
                 line += &format!(", as would {transposed}");
             }
             Some(line)

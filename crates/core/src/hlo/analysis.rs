@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::explanation::{Explained, Explanation, bytes_of_arrays, leaves, with_layout};
+use super::explanation::{Explained, Explanation, bytes_of_arrays, with_layout};
 use super::memory::{Memory, operand_in_result, runs};
 use super::module::{Computation, Instruction, Module};
 use super::relayout::Relayout;
@@ -11,7 +11,7 @@ use super::report::Allocation;
 use super::scope::Scope;
 use super::{Document, Unread};
 use crate::array::ArrayShape;
-use crate::shape::{Shape, ShapeKind};
+use crate::shape::{Shape, ShapeIndex, ShapeKind};
 
 /// What a module or a report says about memory.
 ///
@@ -57,7 +57,7 @@ pub struct Usage<'m> {
 /// An array that takes more memory than its elements need.
 #[derive(Clone, Debug)]
 pub struct Padded {
-    index: Vec<usize>,
+    index: ShapeIndex,
     array: ArrayShape,
     better: Arc<[ArrayShape]>,
 }
@@ -164,7 +164,8 @@ impl<'m> Usage<'m> {
         let own = own.as_ref().unwrap_or(shape);
         let (dense, allocated) = bytes_of_arrays(own);
         let padded = match memory {
-            Memory::Own | Memory::Argument => leaves(shape)
+            Memory::Own | Memory::Argument => shape
+                .leaves()
                 .filter(|(index, _)| skipped.is_none() || index.first().copied() != skipped)
                 .filter_map(|(index, leaf)| {
                     Padded::new(index, with_layout(leaf.as_array().ok()?)?, orders)
@@ -192,7 +193,7 @@ impl<'m> Usage<'m> {
         let explained = Explained::of(allocation);
         let label = allocation.label();
         let padded = explained.array().cloned();
-        let padded = padded.and_then(|array| Padded::new(Vec::new(), array, orders));
+        let padded = padded.and_then(|array| Padded::new(ShapeIndex::root(), array, orders));
         let relayout = label
             .as_ref()
             .zip(allocation.shape())
@@ -297,7 +298,7 @@ impl<'m> Usage<'m> {
 
 impl Padded {
     /// `None` if the array is not padded.
-    fn new(index: Vec<usize>, array: ArrayShape, orders: &mut Orders) -> Option<Padded> {
+    fn new(index: ShapeIndex, array: ArrayShape, orders: &mut Orders) -> Option<Padded> {
         if array.allocated_bytes()? <= array.dense_bytes()? {
             return None;
         }
@@ -311,7 +312,7 @@ impl Padded {
 
     /// Which array of a tuple it is: the element numbers that lead to it. Empty if the result
     /// is the array.
-    pub fn index(&self) -> &[usize] {
+    pub fn index(&self) -> &ShapeIndex {
         &self.index
     }
 
@@ -323,7 +324,7 @@ impl Padded {
     /// The array in the orders that would take least, the nearest to its own first; none where
     /// no order takes less. See [`ArrayShape::least_allocating_orders`]; a program whose layouts
     /// are the default ones gets the same by
-    /// [transposing](ArrayShape::transposed_to_default_order) the array.
+    /// [transposing](ArrayShape::in_physical_order) the array.
     pub fn better(&self) -> &[ArrayShape] {
         &self.better
     }

@@ -7,7 +7,7 @@ use crate::layout::Layout;
 use crate::shape::{Shape, ShapeKind};
 
 /// The index table of a tuple holds an address of so many bytes for every element...
-const ADDRESS_BYTES: i128 = 8;
+const ADDRESS_BYTES: u32 = 8;
 /// ... and is rounded up to so many.
 const TABLE_BYTES: i128 = 4096;
 
@@ -88,7 +88,7 @@ impl Explained {
             return made(Explanation::NoShape, None, None);
         };
         if let ShapeKind::Tuple(tuple) = shape.kind() {
-            let addresses = ADDRESS_BYTES * tuple.elements().len() as i128;
+            let addresses = i128::from(tuple.index_table_bytes(ADDRESS_BYTES));
             let table = (addresses + TABLE_BYTES - 1) / TABLE_BYTES * TABLE_BYTES;
             let (dense, allocated) = bytes_of_arrays(shape);
             return match (is_size(Some(table)), is_size(allocated)) {
@@ -133,7 +133,7 @@ impl Explained {
 /// is opaque.
 pub(super) fn bytes_of_arrays(shape: &Shape) -> (Option<i128>, Option<i128>) {
     let (mut dense, mut allocated) = (Some(0), Some(0));
-    for (_, leaf) in leaves(shape) {
+    for (_, leaf) in shape.leaves() {
         let (more_dense, more_allocated) = match leaf.kind() {
             ShapeKind::Token => (Some(0), Some(0)),
             _ => match leaf.as_array().ok().and_then(with_layout) {
@@ -148,64 +148,10 @@ pub(super) fn bytes_of_arrays(shape: &Shape) -> (Option<i128>, Option<i128>) {
     (dense, allocated)
 }
 
-/// All that is no tuple in a shape, each with its index: the element numbers that lead to it.
-pub(super) fn leaves(shape: &Shape) -> impl Iterator<Item = (Vec<usize>, &Shape)> {
-    use crate::shape::Step;
-    let mut index: Vec<usize> = Vec::new();
-    let mut next = 0;
-    shape.walk().filter_map(move |step| match step {
-        Step::Open(_) => {
-            index.push(next);
-            next = 0;
-            None
-        }
-        Step::Close(_) => {
-            next = index.pop().unwrap_or(0) + 1;
-            None
-        }
-        Step::Leaf(leaf) => {
-            let mut path: Vec<usize> = index.get(1..).unwrap_or(&[]).to_vec();
-            if !index.is_empty() {
-                path.push(next);
-            }
-            next += 1;
-            Some((path, leaf))
-        }
-    })
-}
-
 /// The array with its layout, the default one where there is none.
 pub(super) fn with_layout(array: &ArrayShape) -> Option<ArrayShape> {
     match array.layout() {
         Some(_) => Some(array.clone()),
-        None => ArrayShape::new(array.element_type(), array.dimensions()).ok(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn leaves_have_their_index() {
-        let shape: Shape = "(f32[1], (), ((f32[2], token[]), f32[3]), f32[4])"
-            .parse()
-            .unwrap();
-        let found: Vec<String> = leaves(&shape)
-            .map(|(index, leaf)| format!("{index:?} {}", leaf.without_layout()))
-            .collect();
-        let expected = [
-            "[0] f32[1]",
-            "[2, 0, 0] f32[2]",
-            "[2, 0, 1] token[]",
-            "[2, 1] f32[3]",
-            "[3] f32[4]",
-        ];
-        assert_eq!(found, expected);
-        let alone: Shape = "f32[5]".parse().unwrap();
-        assert_eq!(
-            leaves(&alone).map(|(index, _)| index).collect::<Vec<_>>(),
-            [[0; 0]]
-        );
+        None => array.with_default_layout().ok(),
     }
 }

@@ -3,10 +3,10 @@
 use super::explanation::with_layout;
 use super::module::{Computation, Instruction};
 use super::scope::Scope;
-use crate::Shape;
 use crate::array::ArrayShape;
 use crate::plan::{Plan, PlanClass};
 use crate::shape::ShapeKind;
+use crate::{Permutation, Shape};
 
 /// What an instruction that computes nothing does to its operand.
 #[derive(Clone, Debug)]
@@ -67,8 +67,8 @@ impl Relayout {
         let plan = match opcode {
             "copy" | "copy-start" => Plan::new(&from, &to).ok(),
             "transpose" => {
-                let permutation = permutation(dimensions?, from.rank())?;
-                Plan::new(&from.transposed(&permutation).ok()?, &to).ok()
+                let permutation = permutation(dimensions?)?;
+                Plan::new(&from.permute_dimensions(&permutation).ok()?, &to).ok()
             }
             "bitcast" => None,
             "reshape" | "bitcast-convert" => None,
@@ -126,13 +126,10 @@ impl Relayout {
     }
 }
 
-/// Reads `{1,0}` as a permutation of so many dimensions.
-fn permutation(text: &str, rank: usize) -> Option<Vec<usize>> {
+/// Reads `{1,0}` as a permutation.
+fn permutation(text: &str) -> Option<Permutation> {
     let inside = text.strip_prefix('{')?.strip_suffix('}')?;
     let numbers = inside.split(',').filter(|number| !number.trim().is_empty());
-    let numbers: Option<Vec<usize>> = numbers.map(|number| number.trim().parse().ok()).collect();
-    let numbers = numbers?;
-    let mut sorted = numbers.clone();
-    sorted.sort_unstable();
-    sorted.into_iter().eq(0..rank).then_some(numbers)
+    let numbers: Option<Vec<i64>> = numbers.map(|number| number.trim().parse().ok()).collect();
+    Permutation::new(numbers?).ok()
 }

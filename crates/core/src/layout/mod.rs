@@ -95,13 +95,14 @@ impl Layout {
         Layout::plain((0..rank).collect())
     }
 
-    /// The same layout with another minor-to-major order of its dimensions.
+    /// The same layout with another minor-to-major order of its dimensions; splits go with
+    /// their dimensions.
     ///
     /// # Errors
     ///
     /// [`ShapeError::LayoutRank`] for another number of dimensions, else as [`Layout::new`].
     pub fn with_minor_to_major(
-        mut self,
+        &self,
         minor_to_major: impl IntoIterator<Item = i64>,
     ) -> Result<Layout, ShapeError> {
         let order = Layout::new(minor_to_major)?.minor_to_major;
@@ -111,8 +112,7 @@ impl Layout {
                 rank: self.rank(),
             });
         }
-        self.minor_to_major = order;
-        Ok(self)
+        Ok(self.with_order(order))
     }
 
     /// A layout of an order that is a permutation already.

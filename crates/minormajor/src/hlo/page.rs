@@ -219,12 +219,9 @@ fn item(usage: &Usage<'_>, largest: i128, body: &mut String) {
 }
 
 fn better(padded: &Padded, body: &mut String) {
-    let which = match padded.index() {
-        [] => String::new(),
-        index => {
-            let index: Vec<String> = index.iter().map(ToString::to_string).collect();
-            format!("element {{{}}}: ", index.join(","))
-        }
+    let which = match padded.index().is_empty() {
+        true => String::new(),
+        false => format!("element {}: ", padded.index()),
     };
     if padded.better().is_empty() && padded.array().rank() > 1 {
         let _ = writeln!(
@@ -234,7 +231,7 @@ fn better(padded: &Padded, body: &mut String) {
     }
     for array in padded.better().iter().take(BETTER) {
         let layout = array.layout().map_or(String::new(), ToString::to_string);
-        let transposed = array.transposed_to_default_order();
+        let transposed = array.in_physical_order();
         let transposed = transposed.map_or(String::new(), |transposed: ArrayShape| {
             format!(
                 ", as would the transposed <code>{}</code>",
