@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::help;
+use crate::{help, memory};
 
 /// Array shapes and memory layouts: where every element lies, and any layout to any other.
 #[derive(Debug, Parser)]
@@ -98,9 +98,18 @@ pub struct Plan {
     /// for about a second
     #[arg(long)]
     pub explain: bool,
-    /// Threads to explain for [default: as many as the machine has]
-    #[arg(long, value_name = "N", value_parser = threads, requires = "explain")]
+    /// Threads to plan for [default: as many as the machine has]
+    #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
+    /// Inside one buffer: the steps, and the memory that they take beside it
+    #[arg(long, conflicts_with_all = ["explain", "src_strides", "dst_strides"])]
+    pub in_place: bool,
+    /// The most memory that running in place may take from the allocator: 0, 4096, 64KiB, 1MiB
+    /// [default: 0]
+    #[arg(long, value_name = "BYTES", value_parser = memory::bytes, requires = "in_place")]
+    pub memory: Option<usize>,
+    #[command(flatten)]
+    pub strides: Strides,
     /// Write a JSON object
     #[arg(long)]
     pub json: bool,
@@ -135,7 +144,7 @@ pub struct Relayout {
     #[arg(value_name = "OUT")]
     pub output: PathBuf,
     /// The layout to move to: {0,1} or {1,0:T(8,128)} [default: major to minor]
-    #[arg(long, value_name = "LAYOUT")]
+    #[arg(long, value_name = "LAYOUT", conflicts_with = "dst_strides")]
     pub to: Option<String>,
     /// The shape of a raw input that has no .shape file beside it
     #[arg(long)]
@@ -143,9 +152,43 @@ pub struct Relayout {
     /// Threads to run on [default: as many as the machine has]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
+    /// The most memory to take from the allocator, the mapped files not counted: 64KiB, 1MiB
+    #[arg(long, value_name = "BYTES", value_parser = memory::bytes)]
+    pub memory: Option<usize>,
+    #[command(flatten)]
+    pub strides: Strides,
     /// Say nothing but errors
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+/// Sides that are strided parts of a buffer, or of a raw file.
+#[derive(Args, Debug)]
+pub struct Strides {
+    /// Bytes from an element of the source to the next one, for each dimension: 40,4 or 0,-2.
+    /// They take the place of its layout
+    #[arg(long, value_name = "BYTES,..", allow_hyphen_values = true)]
+    pub src_strides: Option<String>,
+    /// Where in the source the element of index 0, 0, .. begins
+    #[arg(
+        long,
+        value_name = "BYTES",
+        requires = "src_strides",
+        default_value_t = 0
+    )]
+    pub src_offset: i64,
+    /// The same for the destination; what lies between its elements is left alone, in a new file
+    /// zero
+    #[arg(long, value_name = "BYTES,..", allow_hyphen_values = true)]
+    pub dst_strides: Option<String>,
+    /// Where in the destination the element of index 0, 0, .. begins
+    #[arg(
+        long,
+        value_name = "BYTES",
+        requires = "dst_strides",
+        default_value_t = 0
+    )]
+    pub dst_offset: i64,
 }
 
 /// A number of threads: at least one.

@@ -107,7 +107,7 @@ Example:
              transpose; 9 elements of padding are filled with zero
     reads    24 bytes (24B)
     writes   60 bytes (60B)
-    extra    0 bytes (0B)
+    extra    0 bytes (0B) of heap, 65536 bytes (64.0K) of stack
 
     1 box to move: (extent, source stride, destination stride) in units of 4 bytes, outermost first
       from 0 to 0: (2, 3, 1) (3, 1, 3)
@@ -116,8 +116,42 @@ Example:
       zero at 2: (3, 3)
       zero at 9: (6, 1)
 
-A box is a nest of loops: each runs `extent` times and steps by its strides. Extra is the memory
-that running it needs beside the two buffers.";
+A box is a nest of loops: each runs `extent` times and steps by its strides. Extra is the most
+memory that a run takes beside the two buffers.
+
+A side may be a strided part of a buffer: rows of 3 floats every 16 bytes, behind 64 others.
+
+  $ minormajor plan 'f32[2,3]' '{0,1}' --src-strides 16,4 --src-offset 64
+  f32[2,3] from byte 64, strides of 16,4 bytes
+  to f32[2,3]{0,1}
+
+    class    permute
+    why      dimension 1 is the minor one in the source, dimension 0 in the destination: a
+             transpose
+    reads    24 bytes (24B)
+    writes   24 bytes (24B)
+    extra    0 bytes (0B) of heap, 65536 bytes (64.0K) of stack
+
+    1 box to move: (extent, source stride, destination stride) in units of 4 bytes, outermost first
+      from 16 to 0: (2, 4, 1) (3, 1, 2)
+
+Inside one buffer, with no more memory from the allocator than --memory says:
+
+  $ minormajor plan 'f32[4096,8192]' '{0,1}' --in-place --memory 0
+  f32[4096,8192]{1,0}
+  to f32[4096,8192]{0,1}, in place
+
+    class    permute
+    why      dimension 1 is the minor one in the source, dimension 0 in the destination: a
+             transpose
+    buffer   134217728 bytes (128.00M)
+    moves    268402688 bytes (255.97M)
+    fills    0 bytes (0B)
+    extra    0 bytes (0B) of heap, 131072 bytes (128.0K) of stack
+
+    2 steps, one after another:
+      swap in pairs: 4096 x 4096 blocks of 8 bytes
+      through scratch: 4096 times 32768 bytes, 1 at a time, (2, 4, 16384) (4096, 8, 4) (4, 1, 1)";
 
 /// Of `bench`.
 pub const BENCH: &str = "\
@@ -162,6 +196,17 @@ Examples:
   $ minormajor relayout tiles.bin rows.npy
   rows.npy: retile to u8[512,512,3]{2,1,0}, 786432 bytes read, 786432 written
   in 0.001 s (1.57 GB/s), 0.003 s in all
+
+Raw files may have strides of their own, in bytes. Here the rows are turned upside down; between
+the elements of such an output there would be zeros, and no .shape file stands beside it:
+
+  $ printf 'abcdef' > six.bin
+
+  $ minormajor relayout six.bin rows.bin --shape 'u8[2,3]' --src-strides -3,1 --src-offset 3
+  rows.bin: permute to u8[2,3]{1,0}, 6 bytes read, 6 written in 0.001 s (0.01 GB/s), 0.003 s in all
+
+  $ cat rows.bin
+  defabc
 
 The output is written beside its place and renamed when it is whole. GB/s counts bytes read and
 written over the time that the move took; the whole includes writing to the disk.";

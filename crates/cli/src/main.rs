@@ -9,12 +9,15 @@ mod draw;
 mod error;
 mod help;
 mod hlo;
+mod in_place;
 mod index;
 mod inspect;
+mod memory;
 mod output;
 mod plan;
 mod relayout;
 mod request;
+mod side;
 
 use std::process::ExitCode;
 

@@ -4,71 +4,77 @@ use std::fmt;
 use std::io::{self, Write};
 
 use minormajor::plan::{FillBox, FillLoop, Loop, MoveBox};
-use minormajor::{AddressMap, ArrayShape, Explanation, Level, Machine, Plan, Relayout, sizes};
+use minormajor::{ArrayShape, Explanation, ExtraMemory, Level, Machine, Plan, Relayout, sizes};
 use serde::Serialize;
 
 use crate::arguments;
 use crate::describe::counted;
 use crate::error::{Outcome, RequestError, Stop};
 use crate::output::Output;
-use crate::request;
+use crate::side::{self, Side};
+use crate::{in_place, request};
 
 /// Boxes and fills that people are shown; JSON has them all.
 const SHOWN: usize = 32;
 
 /// Plans the relayout of the arguments.
 pub fn run(arguments: &arguments::Plan, output: &mut Output) -> Result<Outcome, Stop> {
-    let (source, destination, plan) = match plan_of(&arguments.source, &arguments.destination) {
-        Ok(planned) => planned,
-        Err(error) => {
-            if arguments.json {
-                error.write(output)?;
-            }
-            return Err(error.into());
-        }
-    };
-    let explanation = match arguments.explain {
-        true => Some(explain(&plan, arguments.threads)?),
-        false => None,
-    };
+    let answered = answer(arguments, output);
+    if let (Err(Stop::Request(error)), true) = (&answered, arguments.json) {
+        error.write(output)?;
+    }
+    answered.map(|()| Outcome::Done)
+}
+
+fn answer(arguments: &arguments::Plan, output: &mut Output) -> Result<(), Stop> {
+    let to = &arguments.destination;
+    let (source, destination) = side::sides(&arguments.source, to, &arguments.strides)?;
+    if let (true, Side::Array(source), Side::Array(destination)) =
+        (arguments.in_place, &source, &destination)
+    {
+        return in_place::run(arguments, source, destination, output);
+    }
+    let plan = Plan::new(source.place(), destination.place())
+        .map_err(|error| RequestError::new(to, 1, error))?;
+    let relayout = Relayout::new(&plan).map_err(|error| Stop::Line(error.to_string()))?;
+    let relayout = relayout.threads(arguments.threads.unwrap_or(0));
+    let extra = relayout.extra_memory();
+    let explanation = arguments.explain.then(|| relayout.explain(Machine::this()));
     if arguments.json {
         let object = PlanObject {
             explain: explanation.as_ref().map(ExplainObject::new),
-            ..PlanObject::new(&plan)
+            ..PlanObject::new(&plan, extra)
         };
         serde_json::to_writer(&mut *output, &object).map_err(io::Error::from)?;
         output.write_all(b"\n")?;
-    } else {
-        write_text(&source, &destination, &plan, output)?;
-        if let Some(explanation) = explanation {
-            writeln!(output)?;
-            for line in explanation.to_string().lines() {
-                writeln!(output, "  {line}")?;
-            }
+        return Ok(());
+    }
+    writeln!(output, "{source}\nto {destination}\n")?;
+    write_text(&plan, extra, output)?;
+    if let Some(explanation) = explanation {
+        writeln!(output)?;
+        for line in explanation.to_string().lines() {
+            writeln!(output, "  {line}")?;
         }
     }
-    Ok(Outcome::Done)
-}
-
-fn explain(plan: &Plan, threads: Option<usize>) -> Result<Explanation, Stop> {
-    let relayout = Relayout::new(plan).map_err(|error| Stop::Line(error.to_string()))?;
-    let relayout = relayout.threads(threads.unwrap_or(0));
-    Ok(relayout.explain(Machine::this()))
+    Ok(())
 }
 
 /// The plan from the array that one text names to the array, or the layout, that another does.
 pub fn plan_of(from: &str, to: &str) -> Result<(ArrayShape, ArrayShape, Plan), RequestError> {
-    let source = request::array(from, from.len())?;
-    let destination = if to.trim_start().starts_with('{') {
-        request::array_in_layout(&source, to)?
-    } else {
-        request::array(to, to.len())?
-    };
-    for (array, text) in [(&source, from), (&destination, to)] {
-        AddressMap::new(array).map_err(|error| request::without_size(text, &error))?;
-    }
+    let (source, destination) = request::arrays(from, to)?;
     let plan = Plan::new(&source, &destination).map_err(|error| RequestError::new(to, 1, error))?;
     Ok((source, destination, plan))
+}
+
+/// Memory beside the buffers, for people.
+pub fn extra_text(extra: ExtraMemory) -> String {
+    let bytes = |bytes: usize| format!("{bytes} bytes ({})", sizes::size(bytes as i128));
+    format!(
+        "{} of heap, {} of stack",
+        bytes(extra.heap),
+        bytes(extra.stack)
+    )
 }
 
 #[derive(Serialize)]
@@ -78,7 +84,8 @@ struct PlanObject<'a> {
     unit_bytes: usize,
     bytes_read: i64,
     bytes_written: i64,
-    extra_bytes: i64,
+    extra_bytes: usize,
+    extra_stack_bytes: usize,
     boxes: Vec<BoxObject>,
     fills: Vec<FillObject<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -153,7 +160,7 @@ struct FillObject<'a> {
 }
 
 impl PlanObject<'_> {
-    fn new(plan: &Plan) -> PlanObject<'_> {
+    fn new(plan: &Plan, extra: ExtraMemory) -> PlanObject<'_> {
         let moved = |l: &Loop| LoopObject {
             extent: l.extent,
             source_stride: Some(l.source),
@@ -180,7 +187,8 @@ impl PlanObject<'_> {
             unit_bytes: plan.unit_bytes(),
             bytes_read: plan.bytes_read(),
             bytes_written: plan.bytes_written(),
-            extra_bytes: plan.extra_bytes(),
+            extra_bytes: extra.heap,
+            extra_stack_bytes: extra.stack,
             boxes: plan.boxes().iter().map(move_object).collect(),
             fills: plan.fills().iter().map(fill_object).collect(),
             explain: None,
@@ -188,19 +196,13 @@ impl PlanObject<'_> {
     }
 }
 
-fn write_text(
-    source: &ArrayShape,
-    destination: &ArrayShape,
-    plan: &Plan,
-    output: &mut impl Write,
-) -> io::Result<()> {
-    writeln!(output, "{source}\nto {destination}\n")?;
+fn write_text(plan: &Plan, extra: ExtraMemory, output: &mut impl Write) -> io::Result<()> {
     writeln!(output, "  class    {}", plan.class())?;
     writeln!(output, "  why      {}", plan.reason())?;
     let bytes = |bytes: i64| format!("{bytes} bytes ({})", sizes::size(bytes.into()));
     writeln!(output, "  reads    {}", bytes(plan.bytes_read()))?;
     writeln!(output, "  writes   {}", bytes(plan.bytes_written()))?;
-    writeln!(output, "  extra    {}", bytes(plan.extra_bytes()))?;
+    writeln!(output, "  extra    {}", extra_text(extra))?;
     if plan.general().is_some() {
         writeln!(output, "\n  element by element: no boxes")?;
     }

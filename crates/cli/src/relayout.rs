@@ -5,12 +5,12 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use minormajor::files::{FileError, RelayoutOptions, RelayoutReport, relayout_file};
+use minormajor::files::{FileError, FileStrides, RelayoutOptions, RelayoutReport, relayout_file};
 
 use crate::arguments::Relayout;
 use crate::error::{Outcome, Stop};
 use crate::output::Output;
-use crate::request;
+use crate::{request, side};
 
 /// Work that is done sooner shows no progress bar.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -22,6 +22,15 @@ pub fn run(arguments: &Relayout, output: &mut Output) -> Result<Outcome, Stop> {
     if let Some(shape) = &arguments.shape {
         options.input_shape = Some(request::array(shape, shape.len())?);
     }
+    options.memory = arguments.memory;
+    options.input_strides = file_strides(
+        arguments.strides.src_strides.as_deref(),
+        arguments.strides.src_offset,
+    )?;
+    options.output_strides = file_strides(
+        arguments.strides.dst_strides.as_deref(),
+        arguments.strides.dst_offset,
+    )?;
     if let Some(layout) = &arguments.to {
         options.layout = Some(request::layout(layout)?);
     }
@@ -41,6 +50,16 @@ pub fn run(arguments: &Relayout, output: &mut Output) -> Result<Outcome, Stop> {
         writeln!(output, "{}", summary(&report))?;
     }
     Ok(Outcome::Done)
+}
+
+fn file_strides(strides: Option<&str>, byte_offset: i64) -> Result<Option<FileStrides>, Stop> {
+    let Some(strides) = strides else {
+        return Ok(None);
+    };
+    Ok(Some(FileStrides {
+        byte_strides: side::byte_strides(strides)?,
+        byte_offset,
+    }))
 }
 
 /// A progress bar that appears when a person has waited for a while.

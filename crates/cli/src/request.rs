@@ -1,7 +1,7 @@
 //! Requests in text: shapes and layouts from arguments and lines, with the column of what is
 //! wrong.
 
-use minormajor::{ArrayShape, Layout, Shape, ShapeError};
+use minormajor::{AddressMap, ArrayShape, Layout, Shape, ShapeError};
 
 use crate::error::RequestError;
 
@@ -15,6 +15,21 @@ pub fn array(request: &str, length: usize) -> Result<ArrayShape, RequestError> {
         .as_array()
         .map_err(|error| RequestError::new(request, leading_space(text) + 1, error))?;
     Ok(array.clone())
+}
+
+/// The array that one request names, and the array, or the layout of it, that another does; both
+/// with sizes.
+pub fn arrays(from: &str, to: &str) -> Result<(ArrayShape, ArrayShape), RequestError> {
+    let source = array(from, from.len())?;
+    let destination = if to.trim_start().starts_with('{') {
+        array_in_layout(&source, to)?
+    } else {
+        array(to, to.len())?
+    };
+    for (array, text) in [(&source, from), (&destination, to)] {
+        AddressMap::new(array).map_err(|error| without_size(text, &error))?;
+    }
+    Ok((source, destination))
 }
 
 /// The layout that a request names.

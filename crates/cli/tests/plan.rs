@@ -23,6 +23,7 @@ fn the_padded_seed_as_json() {
         "bytes_read",
         "bytes_written",
         "extra_bytes",
+        "extra_stack_bytes",
         "boxes",
         "fills",
     ];
@@ -102,7 +103,7 @@ fn people_read_loops_outermost_first() {
     for line in [
         "  class    retile",
         "  writes   4096000 bytes (3.91M)",
-        "  extra    0 bytes (0B)",
+        "  extra    0 bytes (0B) of heap, 65536 bytes (64.0K) of stack",
         "  2 boxes to move: (extent, source stride, destination stride) in units of 4 bytes, outermost first",
         "    from 896 to 7168: (125, 8000, 8192) (8, 1000, 128) (104, 1, 1)",
         "  1 box to fill: (extent, destination stride)",
@@ -139,4 +140,64 @@ fn what_has_no_plan_is_an_error() {
             (&json!(input), &json!(column))
         );
     }
+}
+
+#[test]
+fn a_side_may_have_strides() {
+    let object = |more: &[&str]| {
+        let arguments = ["plan", "--json", "f32[2,3]", "{0,1}"];
+        run(arguments.iter().chain(more))
+            .assert_done()
+            .json()
+            .remove(0)
+    };
+    let strided = object(&["--src-strides", "16,4", "--src-offset", "64"]);
+    assert_eq!(strided["boxes"][0]["source"], 16);
+    assert_eq!(strided["boxes"][0]["loops"][0]["source_stride"], 4);
+    let upside = object(&["--dst-strides", "-16,4", "--dst-offset", "16"]);
+    assert_eq!(upside["boxes"][0]["destination"], 4);
+    assert_eq!(upside["bytes_written"], 24);
+    for (more, cause) in [
+        (
+            &["--src-strides", "16,x"][..],
+            "column 4: expected a number of bytes",
+        ),
+        (&["--src-strides", "16"], "2 sizes and 1 strides"),
+        (
+            &["--src-strides", "16,4", "--src-offset", "-8"],
+            "before the buffer",
+        ),
+        (&["--dst-strides", "4,4"], "overlap"),
+    ] {
+        let ran = run(["plan", "f32[2,3]", "{0,1}"].iter().chain(more));
+        let said = ran.assert_failed();
+        assert!(said.contains(cause), "{said}");
+    }
+}
+
+#[test]
+fn a_plan_in_place_has_steps_and_a_bound() {
+    let object = |memory: &str| {
+        let shapes = ["f32[4096,5003]", "{0,1}"];
+        let arguments = ["plan", "--json", "--in-place", "--memory", memory];
+        run(arguments.iter().chain(&shapes))
+            .assert_done()
+            .json()
+            .remove(0)
+    };
+    let none = object("0");
+    assert_eq!(none["extra_bytes"], 0);
+    assert_eq!(none["buffer_bytes"], 4 * 4096 * 5003);
+    let some = object("1MiB");
+    assert!(some["extra_bytes"].as_i64().unwrap() <= 1 << 20);
+    assert!(some["bytes_moved"].as_i64() <= none["bytes_moved"].as_i64());
+    let all = object("1GiB");
+    assert!(all["copies"] == true || all["steps"].as_array().unwrap().len() <= 3);
+    let text = run(["plan", "--in-place", "f32[64,64]", "{0,1}"])
+        .assert_done()
+        .out
+        .clone();
+    assert!(text.contains("1 step, one after another:"), "{text}");
+    let ran = run(["plan", "--in-place", "--memory", "much", "f32[2]", "{0}"]);
+    assert!(ran.err.contains("expected bytes, such as 0"), "{}", ran.err);
 }

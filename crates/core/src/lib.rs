@@ -11,6 +11,7 @@ mod dimension;
 mod element_type;
 mod error;
 pub mod hlo;
+mod in_place;
 mod indices;
 mod layout;
 mod orders;
@@ -34,6 +35,7 @@ pub use element_type::{
     ElementKind, ElementType, FloatFormat, NativeElement, SpecialValues, UnknownElementType,
 };
 pub use error::ShapeError;
+pub use in_place::{InPlacePlan, Step};
 pub use indices::{IndexSpace, Indices, ShapePartition};
 pub use layout::{Layout, LayoutEquality, PaddingValue, SplitConfig, Tile, TileDimension};
 pub use packing::{PackingError, pack_bits, unpack_bits};

@@ -1,5 +1,6 @@
 //! From the instruction set that a value proves to the kernels compiled for it.
 
+use crate::in_place::swap::{self, Strip};
 use crate::isa::{Isa, Kind};
 use crate::lines::{self, Repeat, Strided};
 use crate::plane::{self, At, Plane};
@@ -95,4 +96,14 @@ pub(crate) unsafe fn repeat(isa: Isa, repeat: &Repeat, at: At) {
 pub(crate) unsafe fn strided(isa: Isa, strided: &Strided, width: usize, at: At) {
     // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
     unsafe { with_set!(isa, lines::strided(strided, width, at)) }
+}
+
+/// Swaps what lies opposite.
+///
+/// # Safety
+///
+/// As [`swap::run`]; that the CPU has the set is proved by `isa`.
+pub(crate) unsafe fn swap(isa: Isa, strip: Strip) {
+    // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
+    unsafe { with_set!(isa, swap::run(strip)) }
 }

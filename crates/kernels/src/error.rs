@@ -20,8 +20,8 @@ impl fmt::Display for Buffer {
     }
 }
 
-/// Why a nest was refused. Building a [`Move`](crate::Move) or a [`Fill`](crate::Fill) can give the first three;
-/// running one only the last two.
+/// Why a nest was refused. Building a [`Move`](crate::Move) or a [`Fill`](crate::Fill) can give `Width`,
+/// `BeforeStart` and `Overflow`; running one only `TooShort` and `CutElement`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NestError {
@@ -61,6 +61,22 @@ pub enum NestError {
         /// The bytes that the buffer has.
         got: usize,
     },
+
+    /// A buffer that is no whole number of batches.
+    #[error("buffer: expected a whole number of batches of {batch} bytes, got {length} bytes")]
+    Batches {
+        /// The bytes that the buffer has.
+        length: usize,
+        /// The bytes of a batch.
+        batch: usize,
+    },
+
+    /// Extents that can't be changed in one go.
+    #[error(
+        "resize: expected as many extents after as before, at least one, and behind the first all growing or all \
+         shrinking"
+    )]
+    Resize,
 
     /// A window that starts or ends inside an element.
     #[error(

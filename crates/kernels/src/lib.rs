@@ -28,6 +28,7 @@ mod clip;
 mod dispatch;
 mod error;
 mod fill;
+mod in_place;
 mod isa;
 mod kernel;
 mod lines;
@@ -47,6 +48,7 @@ mod zip;
 
 pub use error::{Buffer, NestError};
 pub use fill::{Fill, FillLoop};
+pub use in_place::{Crew, Cycle, Resize, Rows, Stage, Swap};
 pub use isa::Isa;
 pub use kernel::Kernel;
 pub use mapped::{Advice, MappedFile, MappedFileMut, Memory, Pages, advise_huge_pages};

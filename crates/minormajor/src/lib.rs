@@ -3,6 +3,7 @@
 //! - Everything of `minormajor-core` is here: [`Shape`], [`ArrayShape`], [`Layout`],
 //!   [`AddressMap`], [`Plan`].
 //! - [`Relayout`] runs a plan on buffers in memory, with threads; [`relayout`] is the short way.
+//! - [`InPlace`] moves an array inside its buffer, with as little memory beside it as is allowed.
 //! - [`Picture`] draws an array and its memory, as text and as SVG.
 //! - [`measure`] times a relayout beside `memcpy`.
 //! - [`for_each_index_parallel`] goes through an array's indices on several threads.
@@ -22,17 +23,22 @@
 mod executor;
 pub mod files;
 pub mod hlo;
+mod in_place;
 mod indices;
 mod machine;
 mod markup;
 pub mod measure;
+mod memory;
 mod picture;
+mod threads;
 
 pub use executor::{
     ExplainedBox, Explanation, Progress, Relayout, RelayoutError, RunError, relayout,
 };
+pub use in_place::{InPlace, InPlaceError};
 pub use indices::{for_each_index_parallel, index_threads, try_for_each_index_parallel};
 pub use machine::{Level, Machine};
+pub use memory::ExtraMemory;
 pub use minormajor_core::*;
 pub use minormajor_kernels::{Caches, Isa, Kernel, Pages, Stores, Tuning};
 pub use picture::Picture;

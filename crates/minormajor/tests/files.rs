@@ -474,3 +474,67 @@ fn messages_stay_on_one_line_whatever_the_path() {
     let error = inspect("no\nsuch\x1b[31m.npy").unwrap_err();
     assert!(!error.to_string().contains(char::is_control), "{error}");
 }
+
+/// Rows upside down, of every second column, into rows with a gap: what lies between is zero, and
+/// no shape stands beside it.
+#[test]
+fn raw_files_may_have_strides() {
+    use minormajor::files::FileStrides;
+    let folder = tempfile::tempdir().unwrap();
+    let (input, output) = (folder.path().join("in.bin"), folder.path().join("out.bin"));
+    fs::write(&input, b"..a-b-c-d-e-f-").unwrap();
+    fs::write(folder.path().join("out.bin.shape"), "u8[9]").unwrap();
+    let strides = |byte_strides: &[i64], byte_offset| FileStrides {
+        byte_strides: byte_strides.to_vec(),
+        byte_offset,
+    };
+    let mut options = RelayoutOptions::default();
+    options.input_shape = Some(array("u8[2,3]"));
+    options.input_strides = Some(strides(&[-6, 2], 8));
+    options.output_strides = Some(strides(&[4, 1], 1));
+    let report = relayout_file(&input, &output, &options, &|_, _| {}).unwrap();
+    assert_eq!(fs::read(&output).unwrap(), b"\0def\0abc");
+    assert!(!folder.path().join("out.bin.shape").exists());
+    assert_eq!(report.destination.to_string(), "u8[2,3]");
+
+    options.input_strides = Some(strides(&[0, 1], 12));
+    let short = relayout_file(&input, &output, &options, &|_, _| {}).unwrap_err();
+    assert!(short.to_string().contains("reaches to byte 15"), "{short}");
+    options.input_strides = Some(strides(&[-6, 2], 0));
+    let before = relayout_file(&input, &output, &options, &|_, _| {}).unwrap_err();
+    assert!(before.to_string().contains("before the buffer"), "{before}");
+    options.input_strides = Some(strides(&[-6, 2], 8));
+    let npy = folder.path().join("out.npy");
+    let no_strides = relayout_file(&input, &npy, &options, &|_, _| {}).unwrap_err();
+    assert!(
+        no_strides.to_string().contains("has no strides of its own"),
+        "{no_strides}"
+    );
+    assert_eq!(fs::read(&output).unwrap(), b"\0def\0abc");
+    assert!(!npy.exists());
+}
+
+#[test]
+fn a_bound_on_memory_that_can_t_be_kept_says_the_least() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, output) = (folder.path().join("in.bin"), folder.path().join("out.bin"));
+    fs::write(&input, b"abcdef").unwrap();
+    let mut options = RelayoutOptions::default();
+    options.input_shape = Some(array("u8[2,3]"));
+    options.layout = Some(Layout::ascending(2));
+    options.memory = Some(1000);
+    let refused = relayout_file(&input, &output, &options, &|_, _| {}).unwrap_err();
+    let text = refused.to_string();
+    let least = text
+        .split("at least ")
+        .nth(1)
+        .unwrap()
+        .split(' ')
+        .next()
+        .unwrap();
+    assert!(!output.exists());
+    options.memory = Some(least.parse().unwrap());
+    let report = relayout_file(&input, &output, &options, &|_, _| {}).unwrap();
+    assert!(report.extra.heap <= options.memory.unwrap());
+    assert_eq!(fs::read(&output).unwrap(), b"adbecf");
+}

@@ -4,6 +4,7 @@
 pub mod bitcasts;
 pub mod golden;
 pub mod hlo;
+pub mod in_place;
 pub mod large;
 pub mod oracle;
 pub mod strategy;

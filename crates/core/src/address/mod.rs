@@ -181,8 +181,21 @@ impl AddressMap {
                 allocated: self.allocated,
             });
         }
+        Ok(match self.locate(position) {
+            None => Location::Padding { nearest: None },
+            Some((index, true)) => Location::Padding {
+                nearest: Some(index.into_vec()),
+            },
+            Some((index, false)) => Location::Element(index.into_vec()),
+        })
+    }
+
+    /// The index of the element at an allocated position, or, with `true`, of the nearest one to
+    /// padding; `None` in an array without elements. Of usual ranks and layouts, no memory is
+    /// allocated.
+    pub(crate) fn locate(&self, position: i64) -> Option<(SmallVec<[i64; 6]>, bool)> {
         if self.elements == 0 {
-            return Ok(Location::Padding { nearest: None });
+            return None;
         }
         let expansion = &self.expansion;
         let mut found = Found {
@@ -221,13 +234,21 @@ impl AddressMap {
             .iter()
             .map(|root| root.map_or(0, |root| found.index(root)))
             .collect();
-        Ok(if found.padding {
-            Location::Padding {
-                nearest: Some(index),
-            }
-        } else {
-            Location::Element(index)
-        })
+        Some((index, found.padding))
+    }
+
+    /// Bytes that [`locate`](Self::locate) and [`position_of`](Self::position_of) allocate at
+    /// most.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        // What lists grow to beyond their room inside, rounded up as they are.
+        let list = |length: usize, inside: usize| match length > inside {
+            true => 8 * length.next_power_of_two(),
+            false => 0,
+        };
+        let expansion = &self.expansion;
+        list(expansion.nodes.len(), 16)
+            + list(self.sizes.len(), 6)
+            + list(expansion.groups.len(), 4)
     }
 }
 

@@ -6,7 +6,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::Elements;
 use super::side::Side;
-use crate::address::{AddressMap, Location};
+use crate::address::AddressMap;
 
 /// A relayout element by element, where `*` in tiles ties dimensions together so that no loop
 /// nest follows both layouts. Slow, and right.
@@ -37,7 +37,7 @@ pub(super) enum Where {
 /// What lies at a unit of a destination.
 enum Found {
     /// This unit of the element with this index.
-    Element(Vec<i64>, i64),
+    Element(SmallVec<[i64; 6]>, i64),
     /// This unit of an element's room that is padding.
     Padding(i64),
     /// Nothing of the array.
@@ -71,6 +71,12 @@ impl GeneralMove {
         }
     }
 
+    /// Bytes that [`for_each`](Self::for_each) allocates at most while it runs: none for usual
+    /// ranks and layouts.
+    pub fn heap_bytes(&self) -> usize {
+        self.source.heap_bytes() + self.destination.heap_bytes()
+    }
+
     /// Calls `visit` for every position of the destination in the range, rising, with what
     /// belongs there. Positions count in units of [`Plan::unit_bytes`](super::Plan::unit_bytes).
     pub fn for_each(&self, positions: Range<i64>, mut visit: impl FnMut(i64, GeneralValue)) {
@@ -102,6 +108,15 @@ impl GeneralMove {
 }
 
 impl Where {
+    fn heap_bytes(&self) -> usize {
+        match self {
+            Where::Map { map, .. } => map.heap_bytes(),
+            // An index, and the order of its dimensions.
+            Where::Strides { sizes, .. } if sizes.len() > 6 => 16 * sizes.len().next_power_of_two(),
+            Where::Strides { .. } => 0,
+        }
+    }
+
     /// The first unit of an element.
     fn position(&self, index: &[i64]) -> i64 {
         match self {
@@ -115,10 +130,9 @@ impl Where {
 
     fn found(&self, position: i64) -> Found {
         match self {
-            Where::Map { map, units } => match map.location(position / units) {
-                Ok(Location::Element(index)) => Found::Element(index, position % units),
-                Ok(Location::Padding { .. }) => Found::Padding(position % units),
-                Err(_) => Found::Outside,
+            Where::Map { map, units } => match map.locate(position / units) {
+                Some((index, false)) => Found::Element(index, position % units),
+                _ => Found::Padding(position % units),
             },
             Where::Strides {
                 base,
@@ -133,7 +147,7 @@ impl Where {
                 let backwards = |d: usize| strides[d].min(0) * (sizes[d] - 1);
                 let lowest = base + (0..sizes.len()).map(backwards).sum::<i64>();
                 let mut order: SmallVec<[usize; 6]> = (0..sizes.len()).collect();
-                order.sort_by_key(|&d| std::cmp::Reverse(strides[d].abs()));
+                order.sort_unstable_by_key(|&d| std::cmp::Reverse(strides[d].abs()));
                 let mut rest = position - lowest;
                 let mut index: SmallVec<[i64; 6]> = smallvec![0; sizes.len()];
                 for d in order.into_iter().filter(|&d| sizes[d] > 1) {
@@ -148,7 +162,7 @@ impl Where {
                 if rest < 0 {
                     return Found::Outside;
                 }
-                Found::Element(index.into_vec(), rest)
+                Found::Element(index, rest)
             }
         }
     }

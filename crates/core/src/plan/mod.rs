@@ -93,6 +93,14 @@ pub struct FillBox {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SmallLoops<L>(SmallVec<[L; 6]>);
 
+impl SmallLoops<Loop> {
+    /// The loops in their one canonical form.
+    pub(crate) fn canonical(mut loops: SmallVec<[Loop; 6]>) -> SmallLoops<Loop> {
+        canonical(&mut loops);
+        SmallLoops(loops)
+    }
+}
+
 impl<L> std::ops::Deref for SmallLoops<L> {
     type Target = [L];
 
@@ -369,11 +377,6 @@ impl Plan {
         }
         let filled: i64 = self.fills.iter().map(FillBox::units).sum();
         self.bytes_read() + filled * self.elements.unit_bytes as i64
-    }
-
-    /// Bytes of memory that running the plan needs beside the two buffers.
-    pub fn extra_bytes(&self) -> i64 {
-        0
     }
 
     /// Whether 32-bit signed arithmetic is enough for every position of both buffers and for a

@@ -8,6 +8,7 @@ use minormajor_kernels::Kernel;
 
 use super::{Relayout, Sharing};
 use crate::machine::{Level, Machine, Work};
+use crate::memory::ExtraMemory;
 
 /// How a plan will run on a machine: what was chosen, why, and what is to be expected.
 ///
@@ -27,8 +28,8 @@ pub struct Explanation {
     pub boxes: Vec<ExplainedBox>,
     /// Bytes of padding that are written.
     pub filled: usize,
-    /// Bytes of memory beside the two buffers.
-    pub extra_bytes: usize,
+    /// Memory beside the two buffers.
+    pub extra: ExtraMemory,
     /// How long it will take.
     pub predicted: Duration,
     /// How long `memcpy` of as many bytes would take, on as many threads.
@@ -88,7 +89,7 @@ impl Relayout {
             parts,
             boxes: boxes.collect(),
             filled: work.filled,
-            extra_bytes: 0,
+            extra: self.extra_memory(),
             predicted: machine.time(&work, threads),
             copy: Duration::from_secs_f64(
                 work.footprint as f64 / 2.0 / machine.copy_rate(level, threads),
@@ -189,8 +190,9 @@ impl fmt::Display for Explanation {
         writeln!(f, "threads    {}: {why}", self.threads)?;
         writeln!(
             f,
-            "extra      {} beside the two buffers",
-            size(self.extra_bytes)
+            "extra      {} of heap and {} of stack, beside the two buffers",
+            size(self.extra.heap),
+            size(self.extra.stack)
         )?;
         let ratio = self.copy.as_secs_f64() / self.predicted.as_secs_f64();
         write!(

@@ -7,14 +7,16 @@
 
 mod explain;
 mod measured;
+mod memory;
 mod windows;
 
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use minormajor_core::ArrayShape;
-use minormajor_core::plan::{GeneralMove, GeneralValue, Plan, PlanError};
+use minormajor_core::plan::{FillBox, GeneralMove, GeneralValue, Plan, PlanError};
 use minormajor_kernels::{Fill, FillLoop, Kernel, Loop, Move, NestError, Tuning};
 
+use crate::threads::{self, team};
 pub use explain::{ExplainedBox, Explanation};
 use windows::{Window, windows};
 
@@ -51,6 +53,8 @@ pub struct Relayout {
     reach: usize,
     /// 0 for as many as the machine runs at once.
     threads: usize,
+    /// The most bytes that a run may take from the allocator, where there is a bound.
+    heap: Option<usize>,
 }
 
 /// A kernel and the bytes of the destination between which it writes.
@@ -83,6 +87,10 @@ pub enum RunError {
     )]
     #[allow(missing_docs)]
     TooLarge { bytes: i64 },
+    /// A run that needs more memory than it is allowed.
+    #[error("a run needs at least {least} bytes of heap, and is allowed {limit}; allow that much")]
+    #[allow(missing_docs)]
+    Memory { limit: usize, least: usize },
     /// A box that no kernel takes; no plan has one.
     #[error("a box of the plan can't be run: {source}; please report this")]
     #[allow(missing_docs)]
@@ -204,19 +212,12 @@ impl Relayout {
         }
         let mut fills = Vec::with_capacity(plan.fills().len());
         for made in plan.fills() {
-            let loops: Vec<FillLoop> = made
-                .loops
-                .iter()
-                .map(|l| FillLoop {
-                    extent: l.extent as usize,
-                    destination: stride(l.destination),
-                })
-                .collect();
-            let (pattern, to) = (&made.pattern[..unit], offset(made.destination));
-            let kernel = Fill::tuned(pattern, to, &loops, tuning)?;
+            let kernel = fill_kernel(made, unit, tuning)?;
             let start = lowest(
                 offset(made.destination),
-                loops.iter().map(|l| (l.extent, l.destination)),
+                made.loops
+                    .iter()
+                    .map(|l| (l.extent as usize, stride(l.destination))),
             );
             let end = kernel.destination_len();
             fills.push(Placed { kernel, start, end });
@@ -230,6 +231,7 @@ impl Relayout {
             destination_bytes,
             reach,
             threads: 0,
+            heap: None,
         })
     }
 
@@ -320,7 +322,7 @@ impl Relayout {
                 let movement = &self.moves[0].kernel;
                 let outside = destination.len() - movement.bytes();
                 movement.run_parts(source, destination, parts, |take| {
-                    team(threads, || {
+                    team(threads, |_| {
                         while let Some(bytes) = take() {
                             told.more(bytes);
                         }
@@ -333,7 +335,7 @@ impl Relayout {
                 // Nothing can panic while a lock is held, so none is poisoned.
                 let queue = Mutex::new(windows(destination, cut));
                 let result = Mutex::new(Ok(()));
-                team(threads, || {
+                team(threads, |_| {
                     loop {
                         let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
                         let Some(window) = next else {
@@ -355,7 +357,10 @@ impl Relayout {
     /// How threads share a run whose destination has its first page at `head`.
     fn sharing(&self, head: usize, tells: bool) -> Sharing {
         let bytes = self.destination_bytes;
-        let threads = self.thread_count();
+        let threads = threads::count(self.threads).min(self.affordable_threads());
+        if threads == 0 {
+            return Sharing::Whole;
+        }
         if let ([placed], [], None) = (&self.moves[..], &self.fills[..], &self.general) {
             let least = if threads > 1 {
                 SMALLEST_PART
@@ -371,7 +376,7 @@ impl Relayout {
             let threads = threads.min(placed.kernel.count_parts(parts));
             return Sharing::Parts { threads, parts };
         }
-        match self.cut(head, bytes) {
+        match self.cut(head, bytes, threads) {
             None => Sharing::Whole,
             Some(cut) => Sharing::Windows {
                 threads: threads.min(cut.count),
@@ -382,23 +387,12 @@ impl Relayout {
 
     /// How to cut a destination of this length, whose first page starts at `head`, if that is
     /// worth it.
-    fn cut(&self, head: usize, length: usize) -> Option<windows::Cut> {
+    fn cut(&self, head: usize, length: usize, threads: usize) -> Option<windows::Cut> {
         if length <= windows::SMALLEST {
             return None;
         }
         let pieces = self.moves.len() + self.fills.len();
-        windows::cut(head, length, self.thread_count(), pieces, self.reach)
-    }
-
-    /// Threads that a run may use.
-    fn thread_count(&self) -> usize {
-        // Asked once: the answer comes from files on some systems.
-        static MACHINE: LazyLock<usize> =
-            LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
-        match self.threads {
-            0 => *MACHINE,
-            threads => threads,
-        }
+        windows::cut(head, length, threads, pieces, self.reach)
     }
 
     fn check_source(&self, source: &[u8]) -> Result<(), RunError> {
@@ -487,20 +481,6 @@ const PER_THREAD: usize = 8;
 /// Bytes after which a caller who watches is told at the latest.
 const WATCHED: usize = 32 << 20;
 
-/// Runs `work` on so many threads at once, the caller's among them. The others are rayon's: those
-/// of the pool that the caller runs in, if it does.
-fn team(threads: usize, work: impl Fn() + Sync) {
-    if threads <= 1 {
-        return work();
-    }
-    rayon::in_place_scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(|_| work());
-        }
-        work();
-    });
-}
-
 /// Tells how far a run is.
 struct Told<'a> {
     total: u64,
@@ -528,6 +508,20 @@ impl<'a> Told<'a> {
             progress(*done, self.total);
         }
     }
+}
+
+/// The kernel of a box to fill, whose positions count in units of `unit` bytes.
+pub(crate) fn fill_kernel(fill: &FillBox, unit: usize, tuning: &Tuning) -> Result<Fill, NestError> {
+    let loops: Vec<FillLoop> = fill
+        .loops
+        .iter()
+        .map(|l| FillLoop {
+            extent: l.extent as usize,
+            destination: l.destination as isize * unit as isize,
+        })
+        .collect();
+    let to = fill.destination as usize * unit;
+    Fill::tuned(&fill.pattern[..unit], to, &loops, tuning)
 }
 
 impl<K> Placed<K> {

@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use minormajor_core::plan::PlanError;
-use minormajor_core::{ArrayShape, ElementType, ParseError, ShapeError};
+use minormajor_core::{ArrayShape, ElementType, ParseError, ShapeError, ViewError};
 
 use super::npy::NpyError;
 use crate::RunError;
@@ -75,6 +75,25 @@ pub enum FileError {
         path: PathBuf,
         shape: Box<ArrayShape>,
         expected: u64,
+        found: u64,
+    },
+    /// A file of a format whose arrays have no strides of their own.
+    #[error("{}: a {format} file has no strides of its own; use a raw file, NAME.bin", shown(.path))]
+    #[allow(missing_docs)]
+    Strided { path: PathBuf, format: &'static str },
+    /// Strides that no array can have.
+    #[error("{}: {source}", shown(.path))]
+    #[allow(missing_docs)]
+    View {
+        path: PathBuf,
+        source: Box<ViewError>,
+    },
+    /// A raw file that ends before its last element does.
+    #[error("{}: holds {found} bytes, but with these strides and offset the array reaches to byte {reach}; check them", shown(.path))]
+    #[allow(missing_docs)]
+    ViewLength {
+        path: PathBuf,
+        reach: u64,
         found: u64,
     },
     /// Output and input are one file, by name or through a link.

@@ -59,6 +59,7 @@ pub fn inspect(path: impl AsRef<Path>) -> Result<FileInfo, FileError> {
         path,
         bytes: &bytes,
         given: None,
+        strides: None,
     })?;
     Ok(FileInfo {
         format: format.extension(),

@@ -19,7 +19,7 @@ mod relayout;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use minormajor_core::ArrayShape;
+use minormajor_core::{ArrayShape, Place, StridedView};
 use minormajor_kernels::MappedFile;
 
 pub use error::FileError;
@@ -41,8 +41,8 @@ trait Format: Sync {
     fn read(&self, input: &Input<'_>) -> Result<Vec<Array>, FileError>;
 
     /// What stands around the bytes of an array in a new file at `path`; an error where the
-    /// format can't hold an array of this shape.
-    fn frame(&self, path: &Path, shape: &ArrayShape) -> Result<Frame, FileError>;
+    /// format can't hold an array of this shape. `None` is for an array with strides of its own.
+    fn frame(&self, path: &Path, shape: Option<&ArrayShape>) -> Result<Frame, FileError>;
 }
 
 /// A file to read.
@@ -51,6 +51,8 @@ struct Input<'a> {
     bytes: &'a [u8],
     /// The shape that the caller says it has.
     given: Option<&'a ArrayShape>,
+    /// Where its elements lie, if not in a layout.
+    strides: Option<&'a FileStrides>,
 }
 
 /// An array in a file.
@@ -59,14 +61,77 @@ struct Array {
     shape: ArrayShape,
     /// Bytes from the start of the file to the array.
     offset: usize,
+    /// Where its elements lie, if not in a layout.
+    view: Option<StridedView>,
+}
+
+impl Array {
+    /// What a plan is made from.
+    fn place(&self) -> Place<'_> {
+        match &self.view {
+            Some(view) => view.into(),
+            None => (&self.shape).into(),
+        }
+    }
+
+    /// Its shape, where it lies in its layout.
+    fn in_layout(&self) -> Option<&ArrayShape> {
+        match self.view {
+            Some(_) => None,
+            None => Some(&self.shape),
+        }
+    }
+
+    /// Its shape, without a layout where it lies in none.
+    fn described(&self) -> ArrayShape {
+        match self.in_layout() {
+            Some(shape) => shape.clone(),
+            None => self.shape.without_layout(),
+        }
+    }
+}
+
+/// Where the elements of an array lie in a raw file, in place of a layout.
+///
+/// ```
+/// use minormajor::files::FileStrides;
+///
+/// // Rows of 3 elements of 4 bytes, every 16 bytes, behind a header of 64.
+/// let rows = FileStrides { byte_strides: vec![16, 4], byte_offset: 64 };
+/// # let _ = rows;
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileStrides {
+    /// Bytes from an element to the next one of each dimension; 0 repeats, negative walks back.
+    pub byte_strides: Vec<i64>,
+    /// The byte of the file at which the element of index 0, 0, .. begins.
+    pub byte_offset: i64,
+}
+
+impl FileStrides {
+    /// The array in the file.
+    fn view(&self, path: &Path, shape: &ArrayShape) -> Result<StridedView, FileError> {
+        let sizes = shape.sizes().map_err(|source| FileError::Shape {
+            path: path.to_owned(),
+            source: Box::new(source),
+        })?;
+        let (strides, offset) = (&self.byte_strides, self.byte_offset);
+        StridedView::new(shape.element_type(), &sizes, strides, offset).map_err(|source| {
+            FileError::View {
+                path: path.to_owned(),
+                source: Box::new(source),
+            }
+        })
+    }
 }
 
 /// What stands around an array's bytes.
 struct Frame {
     /// Bytes before the array.
     header: Vec<u8>,
-    /// Another file that belongs to it: its path and what it holds.
-    beside: Option<(PathBuf, Vec<u8>)>,
+    /// Another file that belongs to it: its path and what it holds, or nothing if it must not be
+    /// there.
+    beside: Option<(PathBuf, Option<Vec<u8>>)>,
 }
 
 impl Input<'_> {
@@ -88,6 +153,17 @@ impl Input<'_> {
                 found: Box::new(found.clone()),
             }),
             _ => Ok(()),
+        }
+    }
+
+    /// A format whose arrays have no strides of their own.
+    fn check_not_strided(&self, format: &'static str) -> Result<(), FileError> {
+        match self.strides {
+            None => Ok(()),
+            Some(_) => Err(FileError::Strided {
+                path: self.path.to_owned(),
+                format,
+            }),
         }
     }
 

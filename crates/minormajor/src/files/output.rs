@@ -16,7 +16,8 @@ pub(super) struct Output {
     file: NamedTempFile,
     /// Of header and array.
     length: u64,
-    beside: Option<(PathBuf, NamedTempFile)>,
+    /// The file beside it, and what becomes of it: nothing if it must not be there.
+    beside: Option<(PathBuf, Option<NamedTempFile>)>,
 }
 
 impl Output {
@@ -64,7 +65,8 @@ impl Output {
         reserve(file.as_file(), length).map_err(no_room(path, length))?;
         let beside = match &frame.beside {
             None => None,
-            Some((beside, bytes)) => {
+            Some((beside, None)) => Some((beside.clone(), None)),
+            Some((beside, Some(bytes))) => {
                 if beside.is_dir() {
                     let found = "a directory";
                     return Err(FileError::NotAFile {
@@ -77,7 +79,7 @@ impl Output {
                     .write_all(bytes)
                     .and_then(|()| file.as_file().sync_all());
                 write.map_err(no_room(beside, bytes.len() as u64))?;
-                Some((beside.clone(), file))
+                Some((beside.clone(), Some(file)))
             }
         };
         Ok(Output {
@@ -112,6 +114,9 @@ impl Output {
             }
             return Err(error);
         }
+        let Some(shape) = shape else {
+            return Ok(());
+        };
         rename(shape, &beside).inspect_err(|_| {
             // Without its shape the array is no output.
             let _ = std::fs::remove_file(&self.path);
@@ -231,7 +236,7 @@ mod tests {
         let beside = path.with_extension("bin.shape");
         let frame = Frame {
             header: Vec::new(),
-            beside: Some((beside, shape.into())),
+            beside: Some((beside, Some(shape.into()))),
         };
         let output = Output::create(path, &frame, array.len() as u64).unwrap();
         output.map().unwrap().copy_from_slice(array);

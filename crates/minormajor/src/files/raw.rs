@@ -35,16 +35,34 @@ impl Format for Raw {
                 });
             }
         };
-        input.check_length(&shape, 0)?;
+        let view = match input.strides {
+            None => {
+                input.check_length(&shape, 0)?;
+                None
+            }
+            Some(strides) => {
+                let view = strides.view(input.path, &shape)?;
+                let (reach, found) = (view.buffer_bytes() as u64, input.bytes.len() as u64);
+                if found < reach {
+                    return Err(FileError::ViewLength {
+                        path: input.path.to_owned(),
+                        reach,
+                        found,
+                    });
+                }
+                Some(view)
+            }
+        };
         Ok(vec![Array {
             name: input.stem(),
             shape,
             offset: 0,
+            view,
         }])
     }
 
-    fn frame(&self, path: &Path, shape: &ArrayShape) -> Result<Frame, FileError> {
-        let text = format!("{shape}\n").into_bytes();
+    fn frame(&self, path: &Path, shape: Option<&ArrayShape>) -> Result<Frame, FileError> {
+        let text = shape.map(|shape| format!("{shape}\n").into_bytes());
         Ok(Frame {
             header: Vec::new(),
             beside: Some((beside(path), text)),

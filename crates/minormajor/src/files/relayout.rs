@@ -7,8 +7,9 @@ use minormajor_core::{ArrayShape, Layout, Plan};
 
 use super::error::{FileError, io_error};
 use super::output::Output;
-use super::{Input, allocated_bytes, format_of, map_input};
-use crate::{Progress, Relayout};
+use super::{Array, FileStrides, Input, format_of, map_input};
+use crate::memory::{FILE_HEAP, PLANNED_HEAP};
+use crate::{ExtraMemory, Progress, Relayout, RunError};
 
 /// What to do with the input's array; `default()` moves it to the default layout.
 ///
@@ -25,10 +26,18 @@ pub struct RelayoutOptions {
     /// The shape of a raw input that has none beside it. For an input that says its shape it
     /// must be the same.
     pub input_shape: Option<ArrayShape>,
+    /// Where the elements of a raw input lie, in place of its shape's layout.
+    pub input_strides: Option<FileStrides>,
     /// The layout to move to; the default one, major to minor, if absent.
     pub layout: Option<Layout>,
+    /// Where the elements of a raw output shall lie, in place of a layout. What lies between them
+    /// is zero, and the output has no shape file.
+    pub output_strides: Option<FileStrides>,
     /// Threads to run on; as many as the machine runs at once if absent.
     pub threads: Option<usize>,
+    /// The most bytes of heap to take; no bound if absent. The files are mapped, and their bytes
+    /// are not counted.
+    pub memory: Option<usize>,
 }
 
 /// What was moved.
@@ -37,12 +46,14 @@ pub struct RelayoutOptions {
 pub struct RelayoutReport {
     /// The file that was written.
     pub output: PathBuf,
-    /// The shape of the array in the input.
+    /// The shape of the array in the input; without a layout if it had strides of its own.
     pub source: ArrayShape,
-    /// The shape of the array in the output.
+    /// The shape of the array in the output; without a layout if it has strides of its own.
     pub destination: ArrayShape,
     /// How it was moved.
     pub plan: Plan,
+    /// The most memory that was taken, beside the mapped files.
+    pub extra: ExtraMemory,
     /// Bytes read from the input's array.
     pub bytes_read: u64,
     /// Bytes written to the output's array, padding included.
@@ -110,38 +121,27 @@ fn move_file(
         path: input,
         bytes: &bytes,
         given: options.input_shape.as_ref(),
+        strides: options.input_strides.as_ref(),
     })?;
     // Both formats hold one array.
     let array = arrays.swap_remove(0);
-    let source = array.shape;
-    let layout = options
-        .layout
-        .clone()
-        .unwrap_or_else(|| Layout::descending(source.rank()));
-    let text = layout.to_string();
-    let destination = source
-        .with_layout(layout)
-        .map_err(|error| FileError::Layout {
-            path: input.to_owned(),
-            shape: Box::new(source.clone()),
-            layout: text,
-            source: Box::new(error),
-        })?;
+    let target = target(input, output, &array, options)?;
     let failed = |error| FileError::Plan {
         path: input.to_owned(),
         source: Box::new(error),
     };
-    let plan = Plan::new(&source, &destination).map_err(failed)?;
-    let too_large = |error| FileError::Run {
+    let plan = Plan::new(array.place(), target.place()).map_err(failed)?;
+    let refused = |error| FileError::Run {
         path: output.to_owned(),
         source: error,
     };
     let relayout = Relayout::new(&plan)
-        .map_err(too_large)?
+        .map_err(refused)?
         .threads(options.threads.unwrap_or(0));
+    let (relayout, extra) = bounded(relayout, &plan, options.memory).map_err(refused)?;
 
-    let frame = output_format.frame(output, &destination)?;
-    let file = Output::create(output, &frame, allocated_bytes(output, &destination)?)?;
+    let frame = output_format.frame(output, target.in_layout())?;
+    let file = Output::create(output, &frame, plan.destination_bytes() as u64)?;
     let mut map = file.map()?;
     let (header, data) = map.split_at_mut(frame.header.len());
     header.copy_from_slice(&frame.header);
@@ -160,12 +160,82 @@ fn move_file(
     file.commit()?;
     Ok(RelayoutReport {
         output: output.to_owned(),
+        extra,
         bytes_read: plan.bytes_read() as u64,
         bytes_written: plan.bytes_written() as u64,
-        source,
-        destination,
+        source: array.described(),
+        destination: target.described(),
         plan,
         moving,
         elapsed: started.elapsed(),
     })
+}
+
+/// The array in the output.
+fn target(
+    input: &Path,
+    output: &Path,
+    array: &Array,
+    options: &RelayoutOptions,
+) -> Result<Array, FileError> {
+    let source = &array.shape;
+    let (shape, view) = match &options.output_strides {
+        Some(strides) => (source.clone(), Some(strides.view(output, source)?)),
+        None => {
+            let layout = options
+                .layout
+                .clone()
+                .unwrap_or_else(|| Layout::descending(source.rank()));
+            let text = layout.to_string();
+            let shape = source
+                .with_layout(layout)
+                .map_err(|error| FileError::Layout {
+                    path: input.to_owned(),
+                    shape: Box::new(source.clone()),
+                    layout: text,
+                    source: Box::new(error),
+                })?;
+            (shape, None)
+        }
+    };
+    Ok(Array {
+        name: array.name.clone(),
+        shape,
+        offset: 0,
+        view,
+    })
+}
+
+/// A relayout that leaves room for the plan and the files under a bound, and what all of it takes.
+fn bounded(
+    relayout: Relayout,
+    plan: &Plan,
+    limit: Option<usize>,
+) -> Result<(Relayout, ExtraMemory), RunError> {
+    let own = FILE_HEAP + (plan.boxes().len() + plan.fills().len()) * PLANNED_HEAP;
+    let relayout =
+        match limit {
+            None => relayout,
+            Some(limit) => relayout
+                .memory_limit(limit.saturating_sub(own))
+                .map_err(|error| match error {
+                    RunError::Memory { least, .. } => RunError::Memory {
+                        limit,
+                        least: own + least,
+                    },
+                    error => error,
+                })?,
+        };
+    let extra = relayout.extra_memory();
+    let extra = ExtraMemory {
+        heap: own + extra.heap,
+        ..extra
+    };
+    match limit {
+        Some(limit) if limit < extra.heap => Err(RunError::Memory {
+            limit,
+            least: extra.heap,
+        }),
+        _ => Ok((relayout, extra)),
+    }
 }

@@ -32,6 +32,7 @@ impl Format for Npy {
     }
 
     fn read(&self, input: &Input<'_>) -> Result<Vec<Array>, FileError> {
+        input.check_not_strided(self.extension())?;
         let header = read_header(input.bytes).map_err(|source| FileError::Npy {
             path: input.path.to_owned(),
             source: Box::new(source),
@@ -42,10 +43,17 @@ impl Format for Npy {
             name: input.stem(),
             shape: header.shape,
             offset: header.data_offset,
+            view: None,
         }])
     }
 
-    fn frame(&self, path: &Path, shape: &ArrayShape) -> Result<Frame, FileError> {
+    fn frame(&self, path: &Path, shape: Option<&ArrayShape>) -> Result<Frame, FileError> {
+        let Some(shape) = shape else {
+            return Err(FileError::Strided {
+                path: path.to_owned(),
+                format: self.extension(),
+            });
+        };
         let outside = |limit| FileError::ShapeOutsideFormat {
             path: path.to_owned(),
             format: self.extension(),

@@ -1,0 +1,187 @@
+//! No executor takes more memory than it says, nor more than it is allowed. Alone in its process,
+//! whose allocator counts.
+
+use std::fmt::Debug;
+
+use minormajor::files::{RelayoutOptions, relayout_file};
+use minormajor::{
+    ArrayShape, ElementType, ExtraMemory, InPlace, Plan, Relayout, RunError, Shape, StridedView,
+};
+use peak_alloc::PeakAlloc;
+
+#[global_allocator]
+static ALLOCATOR: PeakAlloc = PeakAlloc;
+
+fn array(text: &str) -> ArrayShape {
+    let shape: Shape = text.parse().unwrap();
+    shape.as_array().unwrap().clone()
+}
+
+/// The most bytes that are allocated at once while something runs, beside those that were.
+fn peak<T>(run: impl FnOnce() -> T) -> (T, usize) {
+    let before = ALLOCATOR.current_usage();
+    ALLOCATOR.reset_peak_usage();
+    let result = run();
+    (result, ALLOCATOR.peak_usage() - before)
+}
+
+/// Runs something twice on a thread whose stack has what it says and what a thread needs anyway;
+/// where it takes more, the process ends. Threads of the pool have more, so it is only asked of
+/// what runs on one.
+fn within(what: impl Debug, extra: ExtraMemory, threads: usize, run: impl Fn() + Sync) {
+    // The pool's threads start with the first run, and are not counted.
+    run();
+    let ((), taken) = peak(&run);
+    assert!(taken <= extra.heap, "{what:?}: {taken} bytes, and {extra}");
+    if threads == 1 {
+        let stack = extra.stack + (32 << 10);
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().stack_size(stack);
+            thread.spawn_scoped(scope, &run).unwrap();
+        });
+    }
+}
+
+/// Large enough for windows, parts and threads; tiles, padding, and layouts that no boxes
+/// describe, of few dimensions and of many.
+const PAIRS: [(&str, &str); 12] = [
+    ("u8[3,5]{1,0}", "u8[3,5]{0,1}"),
+    ("f32[1049,2503]{1,0}", "f32[1049,2503]{0,1}"),
+    ("u8[4099,2101]{1,0}", "u8[4099,2101]{0,1}"),
+    ("c128[701,809]{1,0}", "c128[701,809]{0,1}"),
+    ("f32[7,3,331,431]{3,2,1,0}", "f32[7,3,331,431]{1,3,2,0}"),
+    ("f32[1049,2503]{1,0}", "f32[1049,2503]{1,0:T(8,128)}"),
+    ("bf16[1049,2503]{1,0:T(8,128)(2,1)}", "bf16[1049,2503]{0,1}"),
+    (
+        "f32[1049,2503]{1,0:T(8,128)}",
+        "f32[1049,2503]{0,1:T(12,96)PAD(1049,2600;one)}",
+    ),
+    ("u8[4099,1001]{1,0}", "u8[4099,1001]{0,1:E(32)}"),
+    ("u8[61,67,71]{2,1,0}", "u8[61,67,71]{2,1,0:T(2,4)(*,3)}"),
+    (
+        "u8[2,2,2,2,2,2,2,2,2,2,2,2,2,2]{13,12,11,10,9,8,7,6,5,4,3,2,1,0}",
+        "u8[2,2,2,2,2,2,2,2,2,2,2,2,2,2]{0,1,2,3,4,5,6,7,8,9,10,11,12,13}",
+    ),
+    (
+        "u8[3,3,3,3,3,3,3,3,3,3]{9,8,7,6,5,4,3,2,1,0}",
+        "u8[3,3,3,3,3,3,3,3,3,3]{0,1,2,3,4,5,6,7,8,9:T(2,2)(*,3)(2,2)(*,5)}",
+    ),
+];
+
+fn plain_runs_keep_their_bound() {
+    let mut general = 0;
+    for (from, to) in PAIRS {
+        let (from, to) = (array(from), array(to));
+        let plan = Plan::new(&from, &to).unwrap();
+        general += usize::from(plan.general().is_some());
+        let source = vec![1; plan.source_bytes() as usize];
+        let destination = std::sync::Mutex::new(vec![0; plan.destination_bytes() as usize]);
+        for threads in [1, 3] {
+            let free = Relayout::new(&plan).unwrap().threads(threads);
+            let least = match free.clone().memory_limit(0) {
+                Ok(_) => 0,
+                Err(RunError::Memory { least, .. }) => least,
+                Err(error) => panic!("{error}"),
+            };
+            for limit in [None, Some(least), Some(least + 20_000)] {
+                let relayout = match limit {
+                    None => free.clone(),
+                    Some(limit) => free.clone().memory_limit(limit).unwrap(),
+                };
+                let extra = relayout.extra_memory();
+                assert!(limit.is_none_or(|limit| extra.heap <= limit), "{extra}");
+                within((&from, &to, threads, limit), extra, threads, || {
+                    let mut destination = destination.lock().unwrap();
+                    relayout.run(&source, &mut destination).unwrap();
+                    relayout
+                        .run_with_progress(&source, &mut destination, &|_, _| {})
+                        .unwrap();
+                });
+            }
+        }
+    }
+    assert!(general >= 2, "{general} plans without boxes");
+}
+
+fn runs_on_views_keep_their_bound() {
+    let view =
+        StridedView::new(ElementType::F32, &[1049, 2503], &[-10040, 4], 1048 * 10040).unwrap();
+    let columns = array("f32[1049,2503]{0,1}");
+    for plan in [
+        Plan::new(&view, &columns).unwrap(),
+        Plan::new(&columns, &view).unwrap(),
+    ] {
+        let source = vec![1; plan.source_bytes() as usize];
+        let destination = std::sync::Mutex::new(vec![0; plan.destination_bytes() as usize]);
+        for threads in [1, 2] {
+            let relayout = Relayout::new(&plan).unwrap().threads(threads);
+            within(&plan, relayout.extra_memory(), threads, || {
+                relayout
+                    .run(&source, &mut destination.lock().unwrap())
+                    .unwrap();
+            });
+        }
+    }
+}
+
+fn runs_in_place_keep_their_bound() {
+    for (from, to) in PAIRS {
+        let (from, to) = (array(from), array(to));
+        let bytes = from
+            .allocated_bytes()
+            .unwrap()
+            .max(to.allocated_bytes().unwrap()) as usize;
+        for threads in [1, 3] {
+            for heap in [0, 3_000, 70_000, 1 << 20, 2 * bytes] {
+                let relayout = match InPlace::on_threads(&from, &to, heap, threads) {
+                    Err(minormajor::InPlaceError::Memory { limit, least }) => {
+                        assert!(limit == heap && least > heap && least < 10_000);
+                        continue;
+                    }
+                    relayout => relayout.unwrap(),
+                };
+                let extra = relayout.extra_memory();
+                assert!(extra.heap <= heap, "{extra}");
+                let buffer = std::sync::Mutex::new(vec![1; relayout.buffer_bytes()]);
+                within((&from, &to, threads, heap), extra, threads, || {
+                    relayout.run(&mut buffer.lock().unwrap()).unwrap();
+                });
+            }
+        }
+    }
+}
+
+fn file_runs_keep_their_bound() {
+    let directory = tempfile::tempdir().unwrap();
+    let (input, output) = (
+        directory.path().join("in.bin"),
+        directory.path().join("out.bin"),
+    );
+    for (from, to) in PAIRS {
+        let (from, to) = (array(from), array(to));
+        std::fs::write(&input, vec![1; from.allocated_bytes().unwrap() as usize]).unwrap();
+        for threads in [1, 2] {
+            let mut options = RelayoutOptions::default();
+            options.input_shape = Some(from.clone());
+            options.layout = to.layout().cloned();
+            options.threads = Some(threads);
+            let run = || relayout_file(&input, &output, &options, &|_, _| {}).unwrap();
+            run();
+            let (report, taken) = peak(run);
+            assert!(
+                taken <= report.extra.heap,
+                "{from} to {to}: {taken} bytes, and {}",
+                report.extra
+            );
+        }
+    }
+}
+
+/// One test, so that no other allocates meanwhile.
+#[test]
+fn executors_take_no_more_memory_than_they_say() {
+    plain_runs_keep_their_bound();
+    runs_on_views_keep_their_bound();
+    runs_in_place_keep_their_bound();
+    file_runs_keep_their_bound();
+}
