@@ -80,39 +80,30 @@ fn of_kind<'a>(
 }
 
 fn large(rows: &[&Row], threads: &[usize]) -> String {
+    let has_peers = rows.iter().any(|row| row.best_peer().is_some());
+    let columns = &["least", "4 KiB pages", "best peer of each case"][..2 + usize::from(has_peers)];
     let mut text = String::from("| suite | cases |");
     for &threads in threads {
-        let _ = write!(
-            text,
-            " {} | least | 4 KiB pages | best peer of each case |",
-            column(threads)
-        );
+        let _ = write!(text, " {} | {} |", column(threads), columns.join(" | "));
     }
-    text.push_str(&format!(
-        "\n|---|--:|{}\n",
-        "--:|--:|--:|--:|".repeat(threads.len())
-    ));
+    let dashes = "--:|".repeat((1 + columns.len()) * threads.len());
+    let _ = write!(text, "\n|---|--:|{dashes}\n");
     for (suite, words, rows) in of_kind(rows, false) {
         let _ = write!(text, "| {suite}: {words} | {} |", cases(&rows));
         for &threads in threads {
-            let rows: Vec<&Row> = rows
-                .iter()
-                .filter(|row| row.threads == threads)
-                .copied()
-                .collect();
+            let rows = rows.iter().filter(|row| row.threads == threads);
             let of = |ratio: &dyn Fn(&Row) -> Option<f64>| -> Vec<f64> {
-                rows.iter().filter_map(|row| ratio(row)).collect()
+                rows.clone().filter_map(|row| ratio(row)).collect()
             };
             let huge = of(&|row| row.ratio(false));
-            let least = huge.iter().copied().reduce(f64::min);
-            let best = of(&|row| row.ratio_of(row.best_peer()?));
-            for value in [
+            let values = [
                 geometric_mean(&huge),
-                least,
+                huge.iter().copied().reduce(f64::min),
                 geometric_mean(&of(&|row| row.ratio(true))),
-                geometric_mean(&best),
-            ] {
-                let _ = write!(text, " {} |", ratio(value));
+                geometric_mean(&of(&|row| row.ratio_of(row.best_peer()?))),
+            ];
+            for value in &values[..1 + columns.len()] {
+                let _ = write!(text, " {} |", ratio(*value));
             }
         }
         text.push('\n');
