@@ -174,7 +174,8 @@ pub struct Strides {
         long,
         value_name = "BYTES",
         requires = "src_strides",
-        default_value_t = 0
+        default_value_t = 0,
+        allow_negative_numbers = true
     )]
     pub src_offset: i64,
     /// The same for the destination; what lies between its elements is left alone, in a new file
@@ -186,7 +187,8 @@ pub struct Strides {
         long,
         value_name = "BYTES",
         requires = "dst_strides",
-        default_value_t = 0
+        default_value_t = 0,
+        allow_negative_numbers = true
     )]
     pub dst_offset: i64,
 }
