@@ -1,7 +1,7 @@
 //! Modules that JAX emits here are read whole: no line and no shape is left out.
 
 use minormajor_core::ElementType;
-use minormajor_core::hlo::Module;
+use minormajor_core::hlo::{Analysis, Document, Module};
 use minormajor_testing::hlo;
 
 /// What a line of a dump is, by its look alone.
@@ -383,4 +383,46 @@ fn faults_have_a_place() {
     ] {
         assert_eq!(unread(text), (line, column, reason.to_owned()), "{text}");
     }
+}
+
+/// Which instructions only move elements, and which of them move none.
+#[test]
+fn relayouts_are_told_from_bitcasts() {
+    let text = "ENTRY e {
+  p = f32[16,128]{1,0:T(8,128)} parameter(0)
+  squeezed = f32[1,16,128]{2,1,0:T(8,128)} reshape(p)
+  split = f32[2,8,128]{2,1,0:T(8,128)} reshape(p)
+  cut = f32[4,4,128]{2,1,0:T(8,128)} reshape(p)
+  flat = f32[2048]{0} reshape(p)
+  turned = f32[128,16]{0,1:T(8,128)} transpose(p), dimensions={1,0}
+  moved = f32[128,16]{1,0:T(8,128)} transpose(p), dimensions={1,0}
+  same = f32[16,128]{1,0:T(8,128)} copy(p)
+  near = f32[16,128]{1,0:T(8,128)S(1)} copy(p)
+  bits = s32[16,128]{1,0:T(8,128)} bitcast-convert(p)
+  named = f32[2048]{0} bitcast(p)
+  start = (f32[16,128]{0,1}, f32[16,128]{1,0:T(8,128)}, u32[]) copy-start(p)
+  done = f32[16,128]{0,1} copy-done(start)
+  ROOT sum = f32[16,128]{1,0:T(8,128)} add(p, same)
+}";
+    let document = Document::read(text).unwrap();
+    let analysis = Analysis::of(&document);
+    let found: Vec<(&str, bool)> = analysis
+        .usages()
+        .iter()
+        .filter_map(|usage| Some((usage.name()?, usage.relayout()?.is_bitcast())))
+        .collect();
+    let expected = [
+        ("squeezed", true),
+        ("split", true),
+        ("cut", false),
+        ("flat", true),
+        ("turned", true),
+        ("moved", false),
+        ("same", true),
+        ("near", false),
+        ("bits", true),
+        ("named", true),
+        ("start", false),
+    ];
+    assert_eq!(found, expected);
 }

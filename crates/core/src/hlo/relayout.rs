@@ -4,6 +4,7 @@ use super::explanation::with_layout;
 use super::module::{Computation, Instruction};
 use super::scope::Scope;
 use crate::array::ArrayShape;
+use crate::bitcast::{Bitcast, Operation};
 use crate::plan::{Plan, PlanClass};
 use crate::shape::ShapeKind;
 use crate::{Permutation, Shape};
@@ -34,8 +35,8 @@ impl Relayout {
         self.is_bitcast
     }
 
-    /// What kind of move it is; `None` where that is not known: of several moves in one
-    /// fusion, of elements of fractional bytes, and of most reshapes.
+    /// What kind of move it is; `None` where no plan says it: of several moves in one fusion, of
+    /// elements of fractional bytes, of reshapes and of changes of the element type.
     pub fn class(&self) -> Option<PlanClass> {
         self.class
     }
@@ -64,21 +65,30 @@ impl Relayout {
         };
         let from = with_layout(operand.as_array().ok()?)?;
         let to = with_layout(result.as_array().ok()?)?;
-        let plan = match opcode {
-            "copy" | "copy-start" => Plan::new(&from, &to).ok(),
-            "transpose" => {
-                let permutation = permutation(dimensions?)?;
-                Plan::new(&from.permute_dimensions(&permutation).ok()?, &to).ok()
-            }
+        let operation = match opcode {
+            "copy" | "copy-start" => Some(Operation::Copy),
+            "transpose" => Some(Operation::Transpose {
+                dimensions: numbers(dimensions?)?,
+            }),
+            "reshape" => Some(Operation::Reshape),
+            "bitcast-convert" => Some(Operation::BitcastConvert),
             "bitcast" => None,
-            "reshape" | "bitcast-convert" => None,
             _ => return None,
         };
-        let in_place = plan
-            .as_ref()
-            .map(|plan| matches!(plan.class(), PlanClass::Identity | PlanClass::Retag));
+        let is_free = |operation| {
+            let bitcast = Bitcast::new(&from, &to, operation);
+            bitcast.is_ok_and(|bitcast| bitcast.is_free())
+        };
+        let plan = match &operation {
+            Some(Operation::Copy) => Plan::new(&from, &to).ok(),
+            Some(Operation::Transpose { dimensions }) => {
+                let permutation = Permutation::new(dimensions.iter().copied()).ok()?;
+                Plan::new(&from.permute_dimensions(&permutation).ok()?, &to).ok()
+            }
+            _ => None,
+        };
         Some(Relayout {
-            is_bitcast: opcode == "bitcast" || in_place.unwrap_or(from == to),
+            is_bitcast: operation.as_ref().is_none_or(is_free),
             class: plan.map(|plan| plan.class()),
             from,
             to,
@@ -126,10 +136,9 @@ impl Relayout {
     }
 }
 
-/// Reads `{1,0}` as a permutation.
-fn permutation(text: &str) -> Option<Permutation> {
+/// Reads `{1,0}`.
+fn numbers(text: &str) -> Option<Vec<i64>> {
     let inside = text.strip_prefix('{')?.strip_suffix('}')?;
     let numbers = inside.split(',').filter(|number| !number.trim().is_empty());
-    let numbers: Option<Vec<i64>> = numbers.map(|number| number.trim().parse().ok()).collect();
-    Permutation::new(numbers?).ok()
+    numbers.map(|number| number.trim().parse().ok()).collect()
 }
