@@ -84,7 +84,7 @@ fn layout(bytes: &mut Unstructured<'_>, sizes: &[i64]) -> Result<Layout> {
     if bytes.ratio(1, 6)? {
         layout = valid(layout.with_tail_padding_alignment(bytes.int_in_range(1..=16)?))?;
     }
-    let element_bits = *bytes.choose(&[0, 0, 0, 0, 8, 16, 24, 32, 64, 128])?;
+    let element_bits = *bytes.choose(&[0, 0, 0, 0, 1, 2, 4, 8, 16, 24, 32, 64, 128])?;
     valid(layout.with_element_size_in_bits(element_bits))
 }
 

@@ -165,7 +165,8 @@ pub struct Relayout {
 /// Sides that are strided parts of a buffer, or of a raw file.
 #[derive(Args, Debug)]
 pub struct Strides {
-    /// Bytes from an element of the source to the next one, for each dimension: 40,4 or 0,-2.
+    /// Bytes (elements, where E packs them) from an element of the source to the next one, for
+    /// each dimension: 40,4 or 0,-2.
     /// They take the place of its layout
     #[arg(long, value_name = "BYTES,..", allow_hyphen_values = true)]
     pub src_strides: Option<String>,

@@ -81,7 +81,8 @@ pub fn extra_text(extra: ExtraMemory) -> String {
 struct PlanObject<'a> {
     class: &'static str,
     reason: String,
-    unit_bytes: usize,
+    source_unit_bits: i64,
+    destination_unit_bits: i64,
     bytes_read: i64,
     bytes_written: i64,
     extra_bytes: usize,
@@ -184,7 +185,8 @@ impl PlanObject<'_> {
         PlanObject {
             class: plan.class().name(),
             reason: plan.reason(),
-            unit_bytes: plan.unit_bytes(),
+            source_unit_bits: plan.source_unit_bits(),
+            destination_unit_bits: plan.destination_unit_bits(),
             bytes_read: plan.bytes_read(),
             bytes_written: plan.bytes_written(),
             extra_bytes: extra.heap,
@@ -206,9 +208,9 @@ fn write_text(plan: &Plan, extra: ExtraMemory, output: &mut impl Write) -> io::R
     if plan.general().is_some() {
         writeln!(output, "\n  element by element: no boxes")?;
     }
-    let unit = match plan.unit_bytes() {
-        1 => "bytes".to_owned(),
-        unit => format!("units of {unit} bytes"),
+    let unit = match (plan.source_unit_bits(), plan.destination_unit_bits()) {
+        (from, to) if from == to => unit(to),
+        (from, to) => format!("{} and {}", unit(from), unit(to)),
     };
     if !plan.boxes().is_empty() {
         let count = counted(plan.boxes().len() as i128, "box");
@@ -225,6 +227,16 @@ fn write_text(plan: &Plan, extra: ExtraMemory, output: &mut impl Write) -> io::R
         write_some(plan.fills(), output)?;
     }
     Ok(())
+}
+
+/// What strides count.
+fn unit(bits: i64) -> String {
+    match bits {
+        8 => "bytes".to_owned(),
+        1 => "bits".to_owned(),
+        ..8 => format!("units of {bits} bits"),
+        _ => format!("units of {} bytes", bits / 8),
+    }
 }
 
 fn write_some(parts: &[impl fmt::Display], output: &mut impl Write) -> io::Result<()> {

@@ -42,12 +42,16 @@ impl fmt::Display for Side {
         match self {
             Side::Array(shape) => shape.fmt(f),
             Side::Strided(shape, view) => {
-                let strides = view.byte_strides();
+                let strides = view.strides();
+                let unit = match view.packed_bits() {
+                    Some(_) => "element",
+                    None => "byte",
+                };
                 let strides: Vec<String> = strides.iter().map(i64::to_string).collect();
                 write!(
                     f,
-                    "{shape} from byte {}, strides of {} bytes",
-                    view.byte_offset(),
+                    "{shape} from {unit} {}, strides of {} {unit}s",
+                    view.offset(),
                     strides.join(",")
                 )
             }
@@ -92,13 +96,16 @@ pub fn byte_strides(text: &str) -> Result<Vec<i64>, RequestError> {
 fn view(shape: &ArrayShape, strides: &str, offset: i64) -> Result<StridedView, RequestError> {
     let refused = |error: &dyn ToString| RequestError::new(strides, 1, error.to_string());
     let sizes = shape.sizes().map_err(|error| refused(&error))?;
-    StridedView::new(
-        shape.element_type(),
-        &sizes,
-        &byte_strides(strides)?,
-        offset,
-    )
-    .map_err(|error| refused(&error))
+    let element_type = shape.element_type();
+    let strides_of = byte_strides(strides)?;
+    // E(bits) of a packed layout: then strides count elements.
+    let view = match shape.element_bits() {
+        bits if element_type.packs_in(bits) => {
+            StridedView::packed(element_type, bits as u32, &sizes, &strides_of, offset)
+        }
+        _ => StridedView::new(element_type, &sizes, &strides_of, offset),
+    };
+    view.map_err(|error| refused(&error))
 }
 
 #[cfg(test)]

@@ -19,7 +19,8 @@ fn the_padded_seed_as_json() {
     let mut expected = [
         "class",
         "reason",
-        "unit_bytes",
+        "source_unit_bits",
+        "destination_unit_bits",
         "bytes_read",
         "bytes_written",
         "extra_bytes",
@@ -31,10 +32,16 @@ fn the_padded_seed_as_json() {
     assert_eq!(fields, expected);
     assert_eq!(found["class"], "permute");
     assert!(found["reason"].as_str().unwrap().contains("transpose"));
-    let numbers = ["unit_bytes", "bytes_read", "bytes_written", "extra_bytes"];
+    let numbers = [
+        "source_unit_bits",
+        "destination_unit_bits",
+        "bytes_read",
+        "bytes_written",
+        "extra_bytes",
+    ];
     assert_eq!(
         numbers.map(|field| found[field].as_i64().unwrap()),
-        [4, 24, 60, 0]
+        [32, 32, 24, 60, 0]
     );
     assert_eq!(
         found["boxes"],
@@ -113,6 +120,36 @@ fn people_read_loops_outermost_first() {
 }
 
 #[test]
+fn packed_elements_count_in_bits() {
+    let found = plan("s4[5]", "{0:E(4)}");
+    let numbers = [
+        "source_unit_bits",
+        "destination_unit_bits",
+        "bytes_read",
+        "bytes_written",
+    ];
+    assert_eq!(
+        numbers.map(|field| found[field].as_i64().unwrap()),
+        [8, 4, 5, 3]
+    );
+    assert_eq!(
+        found["fills"],
+        json!([{"destination": 5, "loops": [], "value": "zero"}])
+    );
+    let text = run(["plan", "s4[2,3]", "{0,1:E(4)}"])
+        .assert_done()
+        .out
+        .clone();
+    for part in [
+        "a transpose; elements of 1 byte become elements of 4 bits",
+        "in bytes and units of 4 bits, outermost first",
+        "    from 0 to 0: (2, 3, 1) (3, 1, 2)",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+}
+
+#[test]
 fn what_has_no_plan_is_an_error() {
     for (source, destination, input, column) in [
         ("f32[2,3", "{0,1}", "f32[2,3", 8),
@@ -124,7 +161,7 @@ fn what_has_no_plan_is_an_error() {
         ("f32[2,?]", "{0,1}", "f32[2,?]", 7),
         ("f32[2]", "f32[?]", "f32[?]", 5),
         ("(f32[2])", "{0}", "(f32[2])", 1),
-        ("s4[5]", "{0:E(4)}", "{0:E(4)}", 1),
+        ("s4[5]", "{0:E(2)}", "{0:E(2)}", 1),
     ] {
         let ran = run(["plan", source, destination]);
         let said = ran.assert_failed();

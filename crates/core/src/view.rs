@@ -26,12 +26,15 @@ use crate::array::ArrayShape;
 pub struct StridedView {
     element_type: ElementType,
     sizes: SmallVec<[i64; 6]>,
-    byte_strides: SmallVec<[i64; 6]>,
-    byte_offset: i64,
+    /// In bytes, or in elements where they are packed.
+    strides: SmallVec<[i64; 6]>,
+    offset: i64,
+    /// Bits of a packed element: 1, 2 or 4, and at least the type's.
+    packed_bits: Option<u32>,
     /// Elements; with a size of 0, 0.
     elements: i64,
-    /// Bytes from the buffer's start to behind the last element; fits, and no element begins
-    /// before the buffer: the constructor checked both.
+    /// Bytes from the buffer's start to behind the last element; its bits fit 63 bits too, and
+    /// no element begins before the buffer: the constructor checked both.
     buffer_bytes: i64,
 }
 
@@ -48,14 +51,32 @@ pub enum ViewError {
     #[allow(missing_docs)]
     NegativeSize { dimension: usize, size: i64 },
     /// More elements, or positions further apart, than 63 bits can count.
-    #[error("the view's elements or bytes are beyond 2^63 - 1")]
+    #[error("the view's elements or bits are beyond 2^63 - 1")]
     Overflow,
     /// Some element would lie before the buffer.
     #[error(
-        "the lowest element would lie {bytes} bytes before the buffer's start; expected a greater offset"
+        "the lowest element would lie {steps} {} before the buffer's start; expected a greater offset",
+        if *.packed { "elements" } else { "bytes" }
     )]
     #[allow(missing_docs)]
-    BeforeBuffer { bytes: i128 },
+    BeforeBuffer { steps: i128, packed: bool },
+    /// Elements can't be packed so.
+    #[error("{element_type} elements can't be packed in {bits} bits; expected {}", packed_widths(*.element_type))]
+    #[allow(missing_docs)]
+    Packed {
+        element_type: ElementType,
+        bits: u32,
+    },
+}
+
+/// The widths of a packed element, for messages.
+fn packed_widths(element_type: ElementType) -> &'static str {
+    match element_type.bit_width() {
+        1 => "1, 2 or 4",
+        2 => "2 or 4",
+        3..=4 => "4",
+        _ => "a type of at most 4 bits",
+    }
 }
 
 impl StridedView {
@@ -71,10 +92,51 @@ impl StridedView {
         byte_strides: &[i64],
         byte_offset: i64,
     ) -> Result<StridedView, ViewError> {
-        if sizes.len() != byte_strides.len() {
+        StridedView::checked(element_type, None, sizes, byte_strides, byte_offset)
+    }
+
+    /// A view of packed elements, `bits` each: 1, 2 or 4, and at least the type's own. Strides
+    /// and the offset count elements. Element 0 of a byte is in its lowest bits.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](StridedView::new); [`ViewError::Packed`] where the type has no such width.
+    ///
+    /// ```
+    /// use minormajor_core::{ElementType, Plan, Shape, StridedView};
+    ///
+    /// // Every second nibble of a buffer, from the second one on.
+    /// let view = StridedView::packed(ElementType::U4, 4, &[3], &[2], 1)?;
+    /// assert_eq!(view.buffer_bytes(), 3);
+    /// let bytes: Shape = "u4[3]".parse()?;
+    /// let plan = Plan::new(&view, bytes.as_array()?)?;
+    /// assert_eq!(plan.boxes()[0].to_string(), "from 1 to 0: (3, 2, 1)");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn packed(
+        element_type: ElementType,
+        bits: u32,
+        sizes: &[i64],
+        strides: &[i64],
+        offset: i64,
+    ) -> Result<StridedView, ViewError> {
+        if !element_type.packs_in(i64::from(bits)) {
+            return Err(ViewError::Packed { element_type, bits });
+        }
+        StridedView::checked(element_type, Some(bits), sizes, strides, offset)
+    }
+
+    fn checked(
+        element_type: ElementType,
+        packed_bits: Option<u32>,
+        sizes: &[i64],
+        strides: &[i64],
+        offset: i64,
+    ) -> Result<StridedView, ViewError> {
+        if sizes.len() != strides.len() {
             return Err(ViewError::Rank {
                 sizes: sizes.len(),
-                strides: byte_strides.len(),
+                strides: strides.len(),
             });
         }
         for (dimension, &size) in sizes.iter().enumerate() {
@@ -83,11 +145,11 @@ impl StridedView {
             }
         }
         let mut elements: i64 = 1;
-        let (mut lowest, mut highest) = (i128::from(byte_offset), i128::from(byte_offset));
+        let (mut lowest, mut highest) = (i128::from(offset), i128::from(offset));
         if sizes.contains(&0) {
             elements = 0;
         } else {
-            for (&size, &stride) in sizes.iter().zip(byte_strides) {
+            for (&size, &stride) in sizes.iter().zip(strides) {
                 elements = elements.checked_mul(size).ok_or(ViewError::Overflow)?;
                 // A sum of products of 64-bit numbers: far from the ends of 128 bits for any
                 // rank, unless checked as it grows.
@@ -95,19 +157,34 @@ impl StridedView {
                 let end = if reach < 0 { &mut lowest } else { &mut highest };
                 *end = end.checked_add(reach).ok_or(ViewError::Overflow)?;
             }
-            highest += i128::from(element_type.byte_width());
+            highest += match packed_bits {
+                Some(_) => 1,
+                None => i128::from(element_type.byte_width()),
+            };
         }
         if lowest < 0 {
-            return Err(ViewError::BeforeBuffer { bytes: -lowest });
+            return Err(ViewError::BeforeBuffer {
+                steps: -lowest,
+                packed: packed_bits.is_some(),
+            });
         }
-        let buffer_bytes = i64::try_from(highest).map_err(|_| ViewError::Overflow)?;
+        let bits = highest
+            .checked_mul(i128::from(packed_bits.unwrap_or(8)))
+            .filter(|&bits| i64::try_from(bits).is_ok())
+            .ok_or(ViewError::Overflow)?;
         Ok(StridedView {
             element_type,
             sizes: sizes.into(),
-            byte_strides: byte_strides.into(),
-            byte_offset,
+            strides: strides.into(),
+            offset,
+            packed_bits,
             elements,
-            buffer_bytes: if elements == 0 { 0 } else { buffer_bytes },
+            buffer_bytes: if elements == 0 {
+                0
+            } else {
+                // At most the bits, which fit.
+                bits.div_euclid(8) as i64 + i64::from(bits % 8 != 0)
+            },
         })
     }
 
@@ -121,14 +198,20 @@ impl StridedView {
         &self.sizes
     }
 
-    /// Bytes from an element to the next one of each dimension.
-    pub fn byte_strides(&self) -> &[i64] {
-        &self.byte_strides
+    /// From an element to the next one of each dimension: in bytes, or in elements where they
+    /// are [packed](StridedView::packed_bits).
+    pub fn strides(&self) -> &[i64] {
+        &self.strides
     }
 
-    /// Where in the buffer the element of index 0, 0, .. begins.
-    pub fn byte_offset(&self) -> i64 {
-        self.byte_offset
+    /// Where in the buffer the element of index 0, 0, .. begins, counted as strides are.
+    pub fn offset(&self) -> i64 {
+        self.offset
+    }
+
+    /// Bits of an element where elements are packed; `None` where each has bytes of its own.
+    pub fn packed_bits(&self) -> Option<u32> {
+        self.packed_bits
     }
 
     /// The number of elements.
@@ -141,18 +224,21 @@ impl StridedView {
         self.buffer_bytes
     }
 
-    /// Whether no two elements share a byte, as far as strides can show it: ordered by their
+    /// Whether no two elements share a byte, or a packed one's bits, as far as strides can show it: ordered by their
     /// strides, each dimension steps over all that the smaller ones reach.
     pub(crate) fn elements_are_apart(&self) -> bool {
         let mut dimensions: SmallVec<[(i128, i128); 6]> = self
-            .byte_strides
+            .strides
             .iter()
             .zip(&self.sizes)
             .filter(|&(_, &size)| size > 1)
             .map(|(&stride, &size)| (i128::from(stride).abs(), i128::from(size)))
             .collect();
         dimensions.sort_unstable();
-        let mut reach = i128::from(self.element_type.byte_width());
+        let mut reach = match self.packed_bits {
+            Some(_) => 1,
+            None => i128::from(self.element_type.byte_width()),
+        };
         self.elements == 0
             || dimensions.iter().all(|&(stride, size)| {
                 let apart = stride >= reach;

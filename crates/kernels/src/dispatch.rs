@@ -4,6 +4,7 @@ use crate::in_place::swap::{self, Strip};
 use crate::isa::{Isa, Kind};
 use crate::lines::{self, Repeat, Strided};
 use crate::plane::{self, At, Plane};
+use crate::recode::{self, Mix, Place, Way};
 use crate::runs::{self, Rows, Runs};
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::simd::NativeSet;
@@ -106,4 +107,53 @@ pub(crate) unsafe fn strided(isa: Isa, strided: &Strided, width: usize, at: At) 
 pub(crate) unsafe fn swap(isa: Isa, strip: Strip) {
     // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
     unsafe { with_set!(isa, swap::run(strip)) }
+}
+
+/// Writes runs of elements anew.
+///
+/// # Safety
+///
+/// As [`recode::rewrite`]; that the CPU has the set is proved by `isa`.
+pub(crate) unsafe fn rewrite(
+    isa: Isa,
+    way: Way,
+    runs: recode::Runs,
+    from: Place<*const u8>,
+    to: Place<*mut u8>,
+) {
+    // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
+    unsafe { with_set!(isa, recode::rewrite(way, runs, from, to)) }
+}
+
+/// Reads rows of memory into a stage and mixes them.
+///
+/// # Safety
+///
+/// As [`recode::read_mixed`]; that the CPU has the set is proved by `isa`.
+pub(crate) unsafe fn read_mixed(
+    isa: Isa,
+    mix: &Mix,
+    from: Place<*const u8>,
+    to: *mut u8,
+    next: isize,
+) {
+    // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
+    unsafe { with_set!(isa, recode::read_mixed(mix, from, to, next)) }
+}
+
+/// Mixes rows of a stage and writes them to memory.
+///
+/// # Safety
+///
+/// As [`recode::write_mixed`]; that the CPU has the set is proved by `isa`.
+pub(crate) unsafe fn write_mixed(
+    isa: Isa,
+    mix: &Mix,
+    from: *const u8,
+    to: Place<*mut u8>,
+    piece: *mut u8,
+    stream: bool,
+) {
+    // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
+    unsafe { with_set!(isa, recode::write_mixed(mix, from, to, piece, stream)) }
 }

@@ -20,8 +20,8 @@ impl fmt::Display for Buffer {
     }
 }
 
-/// Why a nest was refused. Building a [`Move`](crate::Move) or a [`Fill`](crate::Fill) can give `Width`,
-/// `BeforeStart` and `Overflow`; running one only `TooShort` and `CutElement`.
+/// Why a nest was refused. Running one that was built gives only `TooShort` and `CutElement`. Figures are in bytes, or in
+/// bits where the nest counts bits.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NestError {
@@ -29,6 +29,27 @@ pub enum NestError {
     #[error("element width: expected 1, 2, 4, 8 or 16 bytes, got {width}")]
     Width {
         /// The width asked for, in bytes.
+        width: usize,
+    },
+
+    /// A recoding that no kernel does.
+    #[error(
+        "recoding: expected bits of which one side has 1, 2 or 4, two of f32, f16 and bf16, or both orders of a number, got {} to {}",
+        .recoding.source, .recoding.destination
+    )]
+    Recoding {
+        /// What was asked for.
+        recoding: crate::Recoding,
+    },
+
+    /// A packed element that lies across the places of its width, or a wider one inside a byte.
+    #[error("{buffer}: expected places and strides in multiples of {width} bits, got {bits}")]
+    CutByte {
+        /// The buffer at fault.
+        buffer: Buffer,
+        /// The offset or stride, in bits.
+        bits: isize,
+        /// The width, in bits; 8 for elements of whole bytes.
         width: usize,
     },
 

@@ -36,10 +36,12 @@ impl Isa {
             all.push(Isa(Kind::Native));
             #[cfg(target_arch = "x86_64")]
             {
-                if std::is_x86_feature_detected!("avx2") {
+                let avx2 =
+                    std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("f16c");
+                if avx2 {
                     all.push(Isa(Kind::Avx2));
                 }
-                if std::is_x86_feature_detected!("avx2")
+                if avx2
                     && std::is_x86_feature_detected!("avx512f")
                     && std::is_x86_feature_detected!("avx512bw")
                     && std::is_x86_feature_detected!("avx512vl")

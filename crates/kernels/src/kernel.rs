@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::recode::Recoding;
+
 /// What moves a box. Its text reads "copy runs of 512 bytes" or "transpose 4-byte avx512".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -34,6 +36,20 @@ pub enum Kernel {
         /// The instruction set used.
         isa: &'static str,
     },
+    /// Elements are written anew.
+    Rewrite {
+        /// What is made of what.
+        recoding: Recoding,
+        /// Elements in a run, where both sides have the same; otherwise blocks are put in order first.
+        run: Option<usize>,
+        /// The instruction set used.
+        isa: &'static str,
+    },
+    /// Packed elements repeated.
+    FillBits {
+        /// Bits of an element.
+        bits: usize,
+    },
     /// Element by element.
     Strided {
         /// Bytes of an element.
@@ -51,6 +67,18 @@ impl fmt::Display for Kernel {
             }
             Kernel::Transpose { width, isa } => write!(f, "transpose {width}-byte {isa}"),
             Kernel::Weave { width, isa } => write!(f, "weave {width}-byte {isa}"),
+            Kernel::Rewrite { recoding, run, isa } => {
+                let Recoding {
+                    source,
+                    destination,
+                } = recoding;
+                write!(f, "rewrite {source} as {destination} ")?;
+                match run {
+                    Some(run) => write!(f, "in runs of {run} elements {isa}"),
+                    None => write!(f, "in blocks {isa}"),
+                }
+            }
+            Kernel::FillBits { bits } => write!(f, "repeat {bits} bits"),
             Kernel::Strided { width } => write!(f, "strided {width}-byte"),
         }
     }

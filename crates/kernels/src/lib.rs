@@ -4,7 +4,10 @@
 //! pattern in place of a source. Both can be run on a *window*, a part of the destination, which is how threads share
 //! one destination (`split_at_mut`, one window each) and how files larger than memory are streamed.
 //!
-//! All sizes, offsets and strides in this crate are in bytes; extents count iterations.
+//! A [`Recode`] is a move that writes its elements anew: packed, in another byte order, as other numbers; and
+//! [`FillBits`] a fill of packed elements.
+//!
+//! Sizes, offsets and strides are in bytes, in bits only in these two; extents count iterations.
 //!
 //! ```
 //! use minormajor_kernels::{Loop, Move};
@@ -39,6 +42,7 @@ mod parts;
 mod pen;
 mod plane;
 mod prepared;
+mod recode;
 mod runs;
 mod simd;
 mod staged;
@@ -54,4 +58,5 @@ pub use kernel::Kernel;
 pub use mapped::{Advice, MappedFile, MappedFileMut, Memory, Pages, advise_huge_pages};
 pub use movement::Move;
 pub use nest::Loop;
+pub use recode::{Code, FillBits, Format, Recode, Recoding, Scratch};
 pub use tuning::{Caches, Stores, Tuning};

@@ -25,7 +25,7 @@ pub struct Loop {
 /// A checked and canonical nest.
 ///
 /// Invariants, which `new` establishes and everything else relies on:
-/// - `width` is 1, 2, 4, 8 or 16;
+/// - `width` is that of an element in the destination;
 /// - no extent is 0 (then `bytes` is 0 and `loops` empty) or 1;
 /// - destination strides are not negative, and sorted from large to small;
 /// - no two neighbouring loops could be one;
@@ -46,6 +46,7 @@ pub(crate) struct Nest {
 }
 
 impl Nest {
+    /// A nest of elements that have the same width, 1, 2, 4, 8 or 16 bytes, on both sides.
     pub(crate) fn new(
         width: usize,
         source: usize,
@@ -55,6 +56,17 @@ impl Nest {
         if !matches!(width, 1 | 2 | 4 | 8 | 16) {
             return Err(NestError::Width { width });
         }
+        Nest::of_widths((width, width), source, destination, loops)
+    }
+
+    /// A nest of elements of any width on either side, in any unit: offsets, strides, widths, ends and `bytes` count
+    /// in it.
+    pub(crate) fn of_widths(
+        (source_width, width): (usize, usize),
+        source: usize,
+        destination: usize,
+        loops: &[Loop],
+    ) -> Result<Nest, NestError> {
         if loops.iter().any(|l| l.extent == 0) {
             return Ok(Nest {
                 width,
@@ -68,7 +80,7 @@ impl Nest {
         }
         let source_end = reach(
             Buffer::Source,
-            width,
+            source_width,
             source,
             loops.iter().map(|l| (l.extent, l.source)),
         )?;

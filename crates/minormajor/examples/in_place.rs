@@ -83,10 +83,11 @@ impl Naive {
         let digits = loops
             .iter()
             .map(|l| (number(l.extent), number(l.destination), number(l.source)));
-        let elements = number(plan.source_bytes()) / plan.unit_bytes();
+        let width = plan.unit_bytes()?;
+        let elements = number(plan.source_bytes()) / width;
         whole.then(|| Naive {
             digits: digits.collect(),
-            width: plan.unit_bytes(),
+            width,
             moved: vec![0; elements.div_ceil(64)],
         })
     }
@@ -200,8 +201,8 @@ fn main() {
         let mut naive = Naive::new(&plan);
         let sizes = source.sizes().expect("sizes");
         let matrix = source.rank() == 2 && *to == "{0,1}";
-        let mut peer =
-            matrix.then(|| peer(plan.unit_bytes(), sizes[0] as usize, sizes[1] as usize));
+        let mut peer = (plan.unit_bytes().filter(|_| matrix))
+            .map(|width| peer(width, sizes[0] as usize, sizes[1] as usize));
 
         let mut buffer = Memory::zeroed(bytes).expect("memory");
         let mut other = Memory::zeroed(bytes).expect("memory");

@@ -41,6 +41,9 @@ pub(crate) const KERNEL_STACK: usize = 64 << 10;
 /// Bytes of heap that a thread takes to cut pieces out of boxes.
 pub(crate) const PIECE_HEAP: usize = 8 << 10;
 
+/// Bytes of heap more where the boxes are of packed or converted elements.
+pub(crate) const PACKED_HEAP: usize = 2 << 20;
+
 /// Bytes of heap that a relayout from file to file takes for names, headers and shapes.
 pub(crate) const FILE_HEAP: usize = 64 << 10;
 

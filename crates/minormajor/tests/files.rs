@@ -335,7 +335,7 @@ fn files_that_lie_about_their_size_are_errors() {
         ("f32[2,?]", "unbounded"),
         ("(f32[2])", "expected an array, found tuple"),
         ("", "column 1"),
-        ("u4[46]{0:E(4)}", "packed"),
+        ("u4[47]{0:E(4)}", "takes 24"),
     ] {
         directory.write("raw.bin.shape", shape);
         let text = run(&raw, &output, "").unwrap_err().to_string();

@@ -91,26 +91,58 @@ pub fn indices(sizes: &[i64]) -> Vec<Vec<i64>> {
     all
 }
 
-fn stored_bytes(shape: &ArrayShape) -> usize {
-    usize::try_from(shape.element_bits() / 8).expect("a small element")
+/// The bits `at..at + width` of a buffer, the lowest of a byte first, as a number.
+pub fn bits(buffer: &[u8], at: usize, width: usize) -> u128 {
+    if at.is_multiple_of(8) && width.is_multiple_of(8) {
+        let mut bytes = [0; 16];
+        bytes[..width / 8].copy_from_slice(&buffer[at / 8..][..width / 8]);
+        return u128::from_le_bytes(bytes);
+    }
+    (0..width)
+        .map(|bit| u128::from(buffer[(at + bit) / 8] >> ((at + bit) % 8) & 1) << bit)
+        .sum()
 }
 
-fn value_bytes(shape: &ArrayShape) -> usize {
-    shape.element_type().byte_width() as usize
+/// Sets the bits `at..at + width` of a buffer to those of a number.
+pub fn set_bits(buffer: &mut [u8], at: usize, width: usize, value: u128) {
+    if at.is_multiple_of(8) && width.is_multiple_of(8) {
+        let place = &mut buffer[at / 8..][..width / 8];
+        let bytes = value.to_le_bytes();
+        for (i, byte) in place.iter_mut().enumerate() {
+            *byte = *bytes.get(i).unwrap_or(&0);
+        }
+        return;
+    }
+    for bit in 0..width {
+        let byte = &mut buffer[(at + bit) / 8];
+        let mask = 1 << ((at + bit) % 8);
+        let is_set = bit < 128 && value >> bit & 1 == 1;
+        *byte = *byte & !mask | if is_set { mask } else { 0 };
+    }
+}
+
+fn stored_bits(shape: &ArrayShape) -> usize {
+    usize::try_from(shape.element_bits()).expect("a small element")
+}
+
+/// Bits of an element that its value takes, from the lowest on: all of a packed one.
+fn value_bits(shape: &ArrayShape) -> usize {
+    stored_bits(shape).min(8 * shape.element_type().byte_width() as usize)
 }
 
 /// A buffer of the array's layout with elements that are all distinct as far as their width
-/// allows: element number n of the row-major order has the low bytes of a number made from n.
-/// Bytes that belong to no value hold [`SENTINEL`].
+/// allows: element number n of the row-major order has the low bits of a number made from n.
+/// Bits that belong to no value are those of [`SENTINEL`].
 pub fn elements(shape: &ArrayShape) -> Vec<u8> {
-    let stored = stored_bytes(shape);
-    let width = value_bytes(shape);
-    let mut buffer = vec![SENTINEL; allocated_elements(shape) as usize * stored];
+    let (stored, width) = (stored_bits(shape), value_bits(shape));
+    let mut buffer = vec![SENTINEL; (allocated_elements(shape) as usize * stored).div_ceil(8)];
     for (n, index) in indices(&shape.sizes().expect("sizes")).iter().enumerate() {
-        let start = position(shape, index) as usize * stored;
+        let at = position(shape, index) as usize * stored;
         // Odd factors are permutations of the numbers of any width.
         let low = (n as u128 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
-        buffer[start..start + width].copy_from_slice(&low.to_le_bytes()[..width]);
+        // Low bits alone would repeat after a few elements.
+        let value = if width < 8 { low >> 61 } else { low };
+        set_bits(&mut buffer, at, width, value);
     }
     buffer
 }
@@ -123,45 +155,51 @@ pub fn relayout(
     destination_shape: &ArrayShape,
     before: &[u8],
 ) -> Vec<u8> {
-    let (from, to) = (stored_bytes(source_shape), stored_bytes(destination_shape));
-    let width = value_bytes(source_shape);
+    let (from, to) = (stored_bits(source_shape), stored_bits(destination_shape));
+    let width = value_bits(source_shape).min(value_bits(destination_shape));
     let layout = layout(destination_shape);
     let value = match layout.padded_dimensions() {
         [] => PaddingValue::Zero,
         _ => layout.padding_value().unwrap_or(PaddingValue::Zero),
     };
     let mut destination = before.to_vec();
+    let allocated = allocated_elements(destination_shape) as usize;
     if value != PaddingValue::Unknown {
         let bytes = destination_shape.element_type().padding_bytes(value);
-        let bytes = bytes.unwrap_or([0; 16]);
-        for element in destination.chunks_mut(to) {
-            element.fill(0);
-            element[..width].copy_from_slice(&bytes[..width]);
+        let bytes = u128::from_le_bytes(bytes.unwrap_or([0; 16]));
+        for position in 0..allocated {
+            let kept = value_bits(destination_shape);
+            set_bits(&mut destination, position * to, to, 0);
+            set_bits(&mut destination, position * to, kept, bytes);
         }
     }
+    // What packed elements leave of the last byte.
+    let end = (allocated * to).div_ceil(8) * 8;
+    set_bits(&mut destination, allocated * to, end - allocated * to, 0);
     for index in indices(&source_shape.sizes().expect("sizes")) {
         let at = position(source_shape, &index) as usize * from;
         let put = position(destination_shape, &index) as usize * to;
-        destination[put..put + to].fill(0);
-        destination[put..put + width].copy_from_slice(&source[at..at + width]);
+        set_bits(&mut destination, put, to, 0);
+        set_bits(&mut destination, put, width, bits(source, at, width));
     }
     destination
 }
 
 /// Runs a plan loop by loop, as the words of its documentation say. Also returns how often each
-/// byte of the destination was written.
+/// bit of the destination was written.
 pub fn run(plan: &Plan, source: &[u8], before: &[u8]) -> (Vec<u8>, Vec<u32>) {
-    let unit = plan.unit_bytes();
+    let [from_unit, to_unit] =
+        [plan.source_unit_bits(), plan.destination_unit_bits()].map(|bits| bits as usize);
     let mut destination = before.to_vec();
-    let mut written = vec![0; destination.len()];
-    let mut put = |at: i64, bytes: &[u8]| {
-        let start = at as usize * unit;
-        destination[start..start + unit].copy_from_slice(bytes);
-        written[start..start + unit]
+    let mut written = vec![0; 8 * destination.len()];
+    let mut put = |at: i64, value: u128| {
+        let at = at as usize * to_unit;
+        set_bits(&mut destination, at, to_unit, value);
+        written[at..at + to_unit]
             .iter_mut()
             .for_each(|count| *count += 1);
     };
-    let read = |at: i64| &source[at as usize * unit..][..unit];
+    let read = |at: i64| bits(source, at as usize * from_unit, from_unit.min(to_unit));
     for part in plan.boxes() {
         let extents: Vec<i64> = part.loops.iter().map(|l| l.extent).collect();
         for index in indices(&extents) {
@@ -182,15 +220,15 @@ pub fn run(plan: &Plan, source: &[u8], before: &[u8]) -> (Vec<u8>, Vec<u32>) {
                 .map(|(value, l)| value * l.destination);
             put(
                 fill.destination + offset.sum::<i64>(),
-                &fill.pattern[..unit],
+                u128::from_le_bytes(fill.pattern),
             );
         }
     }
     if let Some(general) = plan.general() {
-        let units = plan.destination_bytes() / unit as i64;
+        let units = plan.destination_bytes() * 8 / to_unit as i64;
         general.for_each(0..units, |at, value| match value {
             GeneralValue::Source(from) => put(at, read(from)),
-            GeneralValue::Fill(pattern) => put(at, &pattern[..unit]),
+            GeneralValue::Fill(pattern) => put(at, u128::from_le_bytes(pattern)),
             GeneralValue::Leave => {}
         });
     }
@@ -257,6 +295,22 @@ mod tests {
         let to = array("u8[2,3]{0,1:E(16)PAD(3,3;highest)}");
         let moved = relayout(&from, b"abcdef", &to, &[SENTINEL; 18]);
         assert_eq!(moved, b"a\0d\0\xff\0b\0e\0\xff\0c\0f\0\xff\0");
+    }
+
+    /// As jaxlib 0.10.2 packs u4 and u2: the first element in the lowest bits, zeros at the end.
+    #[test]
+    fn packed_elements_begin_with_the_lowest_bits() {
+        let unpacked = [1, 2, 3, 0, 1, 1, 0, 1, 3];
+        for (name, bits, packed) in [
+            ("u4", 4, &[0x21, 0x03, 0x11, 0x10, 0x03][..]),
+            ("u2", 2, &[0x39, 0x45, 0x03]),
+        ] {
+            let from = array(&format!("{name}[9]"));
+            let to = array(&format!("{name}[9]{{0:E({bits})}}"));
+            let before = vec![SENTINEL; packed.len()];
+            assert_eq!(relayout(&from, &unpacked, &to, &before), packed);
+            assert_eq!(relayout(&to, packed, &from, &[SENTINEL; 9]), unpacked);
+        }
     }
 
     #[test]

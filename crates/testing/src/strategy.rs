@@ -36,7 +36,7 @@ fn tile() -> impl Strategy<Value = Tile> {
 }
 
 /// Any layout of an array of these sizes that can be moved: order, padding, up to three levels
-/// of tiles, tail alignment, elements stored wider than their type.
+/// of tiles, tail alignment, elements packed or stored wider than their type.
 pub fn layout(element_type: ElementType, sizes: Vec<i64>) -> impl Strategy<Value = Layout> {
     let rank = sizes.len();
     let order: Vec<i64> = (0..rank as i64).collect();
@@ -53,8 +53,12 @@ pub fn layout(element_type: ElementType, sizes: Vec<i64>) -> impl Strategy<Value
     ];
     let tail = prop_oneof![6 => Just(1i64), 1 => select(vec![2i64, 7, 64])];
     let width = 8 * i64::from(element_type.byte_width());
-    let bits =
-        prop_oneof![8 => Just(0i64), 1 => select(vec![width, width + 8, 2 * width, 32 + width])];
+    let wide = select(vec![width, width + 8, 2 * width, 32 + width]);
+    let packed: Vec<i64> = packed_widths(element_type);
+    let bits = match packed.is_empty() {
+        true => prop_oneof![8 => Just(0i64), 1 => wide].boxed(),
+        false => prop_oneof![3 => Just(0i64), 1 => wide, 6 => select(packed)].boxed(),
+    };
     (Just(order).prop_shuffle(), padding, tiles, tail, bits).prop_map(
         move |(order, padding, tiles, tail, bits)| {
             let mut layout = Layout::new(order)
@@ -73,9 +77,21 @@ pub fn layout(element_type: ElementType, sizes: Vec<i64>) -> impl Strategy<Value
     )
 }
 
-/// Any element type that is stored in whole bytes.
+/// The widths in which elements of this type may be packed.
+fn packed_widths(element_type: ElementType) -> Vec<i64> {
+    [1, 2, 4]
+        .into_iter()
+        .filter(|&bits| element_type.packs_in(bits))
+        .collect()
+}
+
+/// Any element type; those that can be packed as often as the others.
 pub fn element_type() -> impl Strategy<Value = ElementType> {
-    select(ElementType::ALL)
+    let narrow = ElementType::ALL.iter().filter(|t| t.packs_in(4));
+    prop_oneof![
+        1 => select(ElementType::ALL),
+        1 => select(narrow.copied().collect::<Vec<_>>()),
+    ]
 }
 
 /// The most elements that [`array`] allocates.
@@ -138,8 +154,9 @@ pub fn shape() -> impl Strategy<Value = Shape> {
     })
 }
 
-/// A view of an array: dimensions in any order, gaps between them, some reversed, and an offset.
-/// With `repeated`, some dimensions have stride 0, as only a source may have.
+/// A view of an array: dimensions in any order, gaps between them, some reversed, and an offset;
+/// packed where the type can be, at times. With `repeated`, some dimensions have stride 0, as
+/// only a source may have.
 pub fn view(
     element_type: ElementType,
     sizes: Vec<i64>,
@@ -147,20 +164,27 @@ pub fn view(
 ) -> impl Strategy<Value = StridedView> {
     let rank = sizes.len();
     let order: Vec<usize> = (0..rank).collect();
-    let width = i64::from(element_type.byte_width());
+    let bytes = i64::from(element_type.byte_width());
     let dimension = (
         prop_oneof![3 => Just(0i64), 1 => 1i64..4],
         any::<bool>(),
         prop::bool::weighted(if repeated { 0.2 } else { 0.0 }),
     );
+    let packed = match packed_widths(element_type) {
+        widths if widths.is_empty() => Just(None).boxed(),
+        widths => prop::option::of(select(widths)).boxed(),
+    };
     (
         Just(order).prop_shuffle(),
         prop::collection::vec(dimension, rank),
         0i64..5,
         // Gaps in whole elements, or in bytes, so that elements are not aligned.
-        select(vec![width, 1]),
+        any::<bool>(),
+        packed,
     )
-        .prop_map(move |(order, dimensions, offset, gap)| {
+        .prop_map(move |(order, dimensions, offset, odd, packed)| {
+            let width = if packed.is_some() { 1 } else { bytes };
+            let gap = if odd { 1 } else { width };
             let mut strides = vec![0; rank];
             let (mut stride, mut offset) = (width, offset * gap);
             for d in order {
@@ -174,7 +198,13 @@ pub fn view(
                 offset -= (sizes[d] - 1).max(0) * strides[d].min(0);
                 stride *= sizes[d].max(1);
             }
-            StridedView::new(element_type, &sizes, &strides, offset).expect("a small view")
+            match packed {
+                None => StridedView::new(element_type, &sizes, &strides, offset),
+                Some(bits) => {
+                    StridedView::packed(element_type, bits as u32, &sizes, &strides, offset)
+                }
+            }
+            .expect("a small view")
         })
 }
 

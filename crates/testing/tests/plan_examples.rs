@@ -83,6 +83,31 @@ fn tiles_that_do_not_divide_are_cut_once_a_period() {
 }
 
 #[test]
+fn packed_elements_are_units_of_bits() {
+    check(
+        "s4[5,7]{1,0:E(4)}",
+        "s4[5,7]{0,1:E(4)}",
+        "permute, units of 4 bits\
+         \n  move from 0 to 0: (5, 7, 1) (7, 1, 5)\
+         \n  fill zero at 35",
+    );
+    check(
+        "pred[3,20]{1,0}",
+        "pred[3,20]{1,0:E(1)PAD(3,24;one)}",
+        "copy, units of 1 byte to units of 1 bit\
+         \n  move from 0 to 0: (3, 20, 24) (20, 1, 1)\
+         \n  fill one at 20: (3, 24) (4, 1)",
+    );
+    check(
+        "u2[5]{0:E(2)}",
+        "u2[5]{0:E(16)}",
+        "copy, units of 2 bits to units of 1 byte\
+         \n  move from 0 to 0: (5, 1, 2)\
+         \n  fill zero at 1: (5, 2)",
+    );
+}
+
+#[test]
 fn what_needs_no_move_is_said() {
     let class = |source, destination| plan(source, destination).class();
     assert_eq!(
@@ -103,6 +128,17 @@ fn what_needs_no_move_is_said() {
         PlanClass::Copy
     );
     assert_eq!(class("f32[0,3]{1,0}", "f32[0,3]{0,1}"), PlanClass::Identity);
+    // The last byte's upper half is zero in both.
+    assert_eq!(
+        class("s4[9]{0:E(4)}", "s4[9]{0:T(3)E(4)}"),
+        PlanClass::Identity
+    );
+    // Here it is padding of the source.
+    assert_eq!(
+        class("s4[9]{0:L(10)E(4)}", "s4[9]{0:E(4)}"),
+        PlanClass::Retag
+    );
+    assert_eq!(class("s4[9]{0}", "s4[9]{0:E(4)}"), PlanClass::Copy);
 }
 
 #[test]
@@ -126,7 +162,13 @@ fn plans_that_cannot_be_are_refused() {
         ("f32[2]{0}", "f32[2,1]{1,0}", "1 dimensions"),
         ("f32[2,3]", "f32[2,4]", "dimension 1 is 3"),
         ("f32[?]{0}", "f32[?]{0}", "unbounded"),
-        ("s4[9]{0}", "s4[9]{0:E(4)}", "packed"),
+        ("s4[9]{0}", "s4[9]{0:E(2)}", "E(2)"),
+        ("u8[9]{0}", "u8[9]{0:E(4)}", "expected 8, or a multiple"),
+        (
+            "u2[9]{0}",
+            "u2[9]{0:E(12)}",
+            "expected 2, 4, 8, or a multiple",
+        ),
         ("f32[9]{0}", "f32[9]{0:E(16)}", "E(16)"),
         ("f32[9]{0}", "f32[9]{0:E(36)}", "E(36)"),
     ] {

@@ -10,9 +10,19 @@ fn array(text: &str) -> ArrayShape {
     shape.as_array().unwrap().clone()
 }
 
+/// The bit at which an element begins.
 fn at(view: &StridedView, index: &[i64]) -> usize {
-    let offsets = index.iter().zip(view.byte_strides()).map(|(i, s)| i * s);
-    (view.byte_offset() + offsets.sum::<i64>()) as usize
+    let offsets = index.iter().zip(view.strides()).map(|(i, s)| i * s);
+    let unit = view.packed_bits().unwrap_or(8) as usize;
+    (view.offset() + offsets.sum::<i64>()) as usize * unit
+}
+
+/// Bits of an element.
+fn width(view: &StridedView) -> usize {
+    match view.packed_bits() {
+        Some(bits) => bits as usize,
+        None => 8 * view.element_type().byte_width() as usize,
+    }
 }
 
 /// Bytes that are all distinct as far as a byte allows.
@@ -20,13 +30,18 @@ fn bytes(length: usize) -> Vec<u8> {
     (0..length).map(|n| (n * 37 + n / 256) as u8).collect()
 }
 
-/// From view to view, index by index.
-fn naive(from: &StridedView, source: &[u8], to: &StridedView, before: &[u8]) -> Vec<u8> {
-    let width = from.element_type().byte_width() as usize;
+/// From view to view, index by index; at most so many bits of an element are kept.
+fn naive(
+    from: &StridedView,
+    source: &[u8],
+    to: &StridedView,
+    before: &[u8],
+    kept: usize,
+) -> Vec<u8> {
     let mut after = before.to_vec();
     for index in oracle::indices(from.sizes()) {
-        let (from, to) = (at(from, &index), at(to, &index));
-        after[to..to + width].copy_from_slice(&source[from..from + width]);
+        let value = oracle::bits(source, at(from, &index), width(from).min(kept));
+        oracle::set_bits(&mut after, at(to, &index), width(to), value);
     }
     after
 }
@@ -54,11 +69,12 @@ proptest! {
         let source = bytes(from.buffer_bytes() as usize);
         // Longer than the view: what is behind it must stay, too.
         let before = vec![oracle::SENTINEL; to.buffer_bytes() as usize + 7];
-        let expected = naive(&from, &source, &to, &before);
+        let expected = naive(&from, &source, &to, &before, 128);
         prop_assert_eq!(&run(&from, &source, &to, &before, threads), &expected);
         // The same by way of a layout, with its tiles and padding.
         let whole = vec![0; shape.allocated_bytes().unwrap() as usize];
         let laid_out = run(&from, &source, &shape, &whole, threads);
+        let expected = naive(&from, &source, &to, &before, shape.element_bits() as usize);
         prop_assert_eq!(&run(&shape, &laid_out, &to, &before, threads), &expected);
     }
 }
@@ -92,7 +108,7 @@ fn large_views() {
             let source = bytes(from.buffer_bytes() as usize);
             for to in &destinations {
                 let before = vec![oracle::SENTINEL; to.buffer_bytes() as usize + 7];
-                let expected = naive(from, &source, to, &before);
+                let expected = naive(from, &source, to, &before, 128);
                 for threads in [1, 3] {
                     let moved = run(from, &source, to, &before, threads);
                     assert!(moved == expected, "{from:?} to {to:?}, {threads} threads");
@@ -104,7 +120,7 @@ fn large_views() {
         let whole = vec![0; tiled.allocated_bytes().unwrap() as usize];
         let source = bytes(sources[1].buffer_bytes() as usize);
         let before = vec![oracle::SENTINEL; destinations[1].buffer_bytes() as usize];
-        let expected = naive(&sources[1], &source, &destinations[1], &before);
+        let expected = naive(&sources[1], &source, &destinations[1], &before, 128);
         for threads in [1, 3] {
             let laid_out = run(&sources[1], &source, &tiled, &whole, threads);
             let moved = run(&tiled, &laid_out, &destinations[1], &before, threads);

@@ -87,6 +87,11 @@ impl ArrayShape {
         Some(bytes(self.allocated_elements()?, self.element_bits()))
     }
 
+    /// Bytes of a buffer with room for so many elements, no more than are allocated.
+    pub(crate) fn bytes_of(&self, elements: i64) -> i64 {
+        bytes(elements, self.element_bits())
+    }
+
     /// The stride of each dimension in bytes, in dimension order: the product of the padded
     /// sizes of the more-minor dimensions, times the element's bytes. `None` where strides do
     /// not describe the layout: tiles, fractional bytes, no layout, an unbounded dimension.

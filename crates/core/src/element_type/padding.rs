@@ -10,8 +10,9 @@ impl ElementType {
     /// no bytes either.
     ///
     /// Lowest and highest are minus and plus infinity where the type has them, else its finite
-    /// extremes; false and true for `pred`. One is 1 + 0i for a complex type. Signed integers
-    /// narrower than a byte are sign-extended.
+    /// extremes; false and true for `pred`. One is 1 + 0i for a complex type. Of a byte that
+    /// holds a narrower value the higher bits are zero, as XLA's `UnpackIntN` and ml_dtypes
+    /// (0.4 to 0.6) leave them: -8 in `s4` is 0x08.
     ///
     /// ```
     /// use minormajor_core::{ElementType, PaddingValue};
@@ -27,7 +28,7 @@ impl ElementType {
             (ElementKind::Predicate, PaddingValue::Zero | PaddingValue::Lowest) => 0,
             (ElementKind::Predicate, PaddingValue::One | PaddingValue::Highest) => 1,
             (ElementKind::SignedInteger, PaddingValue::One) if bits == 1 => return None,
-            (ElementKind::SignedInteger, PaddingValue::Lowest) => u128::MAX << (bits - 1),
+            (ElementKind::SignedInteger, PaddingValue::Lowest) => 1 << (bits - 1),
             (ElementKind::SignedInteger, PaddingValue::Highest) => (1 << (bits - 1)) - 1,
             (ElementKind::UnsignedInteger, PaddingValue::Highest) => (1 << bits) - 1,
             (ElementKind::UnsignedInteger, PaddingValue::Lowest) => 0,
@@ -83,9 +84,9 @@ mod tests {
             (ElementType::Pred, [Some(0), Some(1), Some(0), Some(1)]),
             (ElementType::S8, [Some(0), Some(1), Some(0x80), Some(0x7f)]),
             (ElementType::U8, [Some(0), Some(1), Some(0), Some(0xff)]),
-            (ElementType::S4, [Some(0), Some(1), Some(0xf8), Some(7)]),
+            (ElementType::S4, [Some(0), Some(1), Some(8), Some(7)]),
             (ElementType::U4, [Some(0), Some(1), Some(0), Some(15)]),
-            (ElementType::S1, [Some(0), None, Some(0xff), Some(0)]),
+            (ElementType::S1, [Some(0), None, Some(1), Some(0)]),
             (ElementType::U1, [Some(0), Some(1), Some(0), Some(1)]),
             (
                 ElementType::F8e5m2,

@@ -62,13 +62,18 @@ impl InPlacePlan {
     ///
     /// # Errors
     ///
-    /// [`PlanError`] where there is no [`Plan`] from the one to the other.
+    /// [`PlanError`] where there is no [`Plan`] from the one to the other, and
+    /// [`PlanError::PackedInPlace`] for packed elements.
     pub fn new(
         source: &ArrayShape,
         destination: &ArrayShape,
         scratch: i64,
     ) -> Result<InPlacePlan, PlanError> {
         let plan = Plan::new(source, destination)?;
+        if plan.unit_bytes().is_none() {
+            let element_type = source.element_type();
+            return Err(PlanError::PackedInPlace { element_type });
+        }
         let buffer_bytes = plan.source_bytes().max(plan.destination_bytes());
         let scratch = scratch.max(LEAST_SCRATCH);
         let stays = matches!(plan.class(), PlanClass::Identity | PlanClass::Retag);

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use super::Plan;
+use super::change::Change;
 use super::side::Side;
+use super::{Plan, unit_name};
 use crate::layout::PaddingValue;
 
 /// What kind of work a plan is.
@@ -56,6 +57,8 @@ pub(super) struct Facts {
     /// The most minor dimension of more than one element, on both sides.
     minor: [Option<usize>; 2],
     tiled: [bool; 2],
+    /// Fills, 0 or 1, of bits behind the last packed element that are zero in the source as well.
+    zero_already: usize,
 }
 
 impl Facts {
@@ -68,11 +71,19 @@ impl Facts {
         let mut facts = Facts {
             class: PlanClass::General,
             elements: to.elements,
-            general_bytes_written: written * plan.elements.destination_bytes(),
+            general_bytes_written: match written == to.allocated {
+                true => plan.destination_bytes,
+                false => super::bytes(written * plan.elements.destination_bits()),
+            },
             padding_elements,
             padding_value: Some(padding_value),
             minor: [from.minor_dimension(), to.minor_dimension()],
             tiled: [from.is_tiled(), to.is_tiled()],
+            zero_already: usize::from(
+                from.array().is_some()
+                    && from.allocated == to.allocated
+                    && plan.units_in_tail(to) > 0,
+            ),
         };
         let same_shape = || from.array().is_some() && from.array() == to.array();
         facts.class = facts.classify(plan, same_shape);
@@ -81,18 +92,22 @@ impl Facts {
 
     fn classify(&self, plan: &Plan, same_shape: impl Fn() -> bool) -> PlanClass {
         if plan.general.is_some() {
-            return if self.padding_elements == 0 && same_shape() {
+            let unchanged = plan.elements.change == Change::None;
+            return if self.padding_elements == 0 && unchanged && same_shape() {
                 PlanClass::Identity
             } else {
                 PlanClass::General
             };
         }
+        let elements = &plan.elements;
         let in_place = plan.source_bytes == plan.destination_bytes
+            && elements.change == Change::None
+            && elements.source_unit_bits == elements.destination_unit_bits
             && plan.boxes.iter().all(|b| {
                 b.source == b.destination && b.loops.iter().all(|l| l.source == l.destination)
             });
         if in_place {
-            return if plan.fills.is_empty() || same_shape() {
+            return if plan.fills.len() == self.zero_already || same_shape() {
                 PlanClass::Identity
             } else {
                 PlanClass::Retag
@@ -118,14 +133,19 @@ impl Facts {
 
     pub fn reason(&self, plan: &Plan) -> String {
         let padding = self.padding(plan);
-        let run = || {
+        let longest = {
             let contiguous = |l: &&super::Loop| l.source == 1 && l.destination == 1;
             let runs = plan.boxes.iter().map(|b| {
                 let run = b.loops.iter().find(contiguous);
                 run.map_or(1, |l| l.extent)
             });
-            runs.max().unwrap_or(1) * plan.unit_bytes() as i64
+            runs.max().unwrap_or(1)
         };
+        let run = || match longest * plan.destination_unit_bits() {
+            bits if bits % 8 == 0 => format!("{} bytes", bits / 8),
+            bits => format!("{bits} bits"),
+        };
+        let padding = self.change(plan) + &padding;
         if self.elements == 0 {
             return format!("the array has no elements: there is nothing to move{padding}");
         }
@@ -138,7 +158,7 @@ impl Facts {
                 "every element is at its position already: the buffer can be handed over once its padding holds its value{padding}"
             ),
             PlanClass::Copy => format!(
-                "the dimensions stand in the same order on both sides: runs of up to {} bytes are copied{padding}",
+                "the dimensions stand in the same order on both sides: runs of up to {} are copied{padding}",
                 run()
             ),
             PlanClass::Permute => match self.minor {
@@ -146,7 +166,7 @@ impl Facts {
                     "dimension {from} is the minor one in the source, dimension {to} in the destination: a transpose{padding}"
                 ),
                 _ => format!(
-                    "the minor dimension stays, the others change their order: runs of up to {} bytes are moved{padding}",
+                    "the minor dimension stays, the others change their order: runs of up to {} are moved{padding}",
                     run()
                 ),
             },
@@ -162,10 +182,10 @@ impl Facts {
                         "{count} boxes, cut where tiles are ragged or do not divide each other"
                     ),
                 };
-                let runs = match run() / plan.unit_bytes() as i64 {
+                let runs = match longest {
                     1 => "no two neighbours in the source are neighbours in the destination"
                         .to_owned(),
-                    _ => format!("runs of up to {} bytes are moved", run()),
+                    _ => format!("runs of up to {} are moved", run()),
                 };
                 format!("{tiles}: {boxes}; {runs}{padding}")
             }
@@ -174,6 +194,22 @@ impl Facts {
                     "`*` in a tile ties dimensions together, or tiles cut the array into too many pieces: element by element{padding}"
                 )
             }
+        }
+    }
+
+    /// What becomes of the elements.
+    fn change(&self, plan: &Plan) -> String {
+        match plan.change() {
+            Change::None => String::new(),
+            Change::Bits => {
+                let [from, to] =
+                    [plan.source_unit_bits(), plan.destination_unit_bits()].map(unit_name);
+                format!("; elements of {from} become elements of {to}")
+            }
+            Change::Values {
+                source,
+                destination,
+            } => format!("; {source} becomes {destination}"),
         }
     }
 

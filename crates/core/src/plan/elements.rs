@@ -1,5 +1,6 @@
-//! Which arrays and elements can be moved, and the unit that positions count in.
+//! Which arrays and elements can be moved, and the units that positions count in.
 
+use super::change::{ByteOrders, Change};
 use crate::ElementType;
 use crate::error::ShapeError;
 use crate::view::Place;
@@ -8,12 +9,21 @@ use crate::view::Place;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// The element types differ.
+    /// The element types differ, and no conversion between them was asked for.
     #[error(
         "the source holds {source_type}, the destination {destination_type}; a relayout keeps the element type"
     )]
     #[allow(missing_docs)]
     ElementType {
+        source_type: ElementType,
+        destination_type: ElementType,
+    },
+    /// The element types differ, and there is no conversion between them.
+    #[error(
+        "{source_type} can't be converted to {destination_type}; expected two of f32, f16 and bf16, or the same type"
+    )]
+    #[allow(missing_docs)]
+    Conversion {
         source_type: ElementType,
         destination_type: ElementType,
     },
@@ -36,17 +46,9 @@ pub enum PlanError {
         source_size: i64,
         destination_size: i64,
     },
-    /// Elements are packed: several to a byte, or not in whole bytes.
-    #[error(
-        "{element_type} elements of {bits} bits are packed; moving packed elements is not supported yet: leave out E({bits}) for a byte an element"
-    )]
-    #[allow(missing_docs)]
-    Packed {
-        element_type: ElementType,
-        bits: i64,
-    },
-    /// Elements are stored in fewer bits than they have, or not in whole bytes.
-    #[error("E({bits}) can't hold {element_type} elements: expected {}, or a multiple of 8 above", 8 * .element_type.byte_width())]
+    /// Elements are stored in fewer bits than they have, or in neither a packed width nor whole
+    /// bytes.
+    #[error("E({bits}) can't hold {element_type} elements: expected {}", element_sizes(*.element_type))]
     #[allow(missing_docs)]
     ElementSize {
         element_type: ElementType,
@@ -58,74 +60,182 @@ pub enum PlanError {
         "elements of the strided destination overlap or interleave; expected each stride to step over all that the smaller ones reach"
     )]
     Overlap,
+    /// Packed elements, inside one buffer.
+    #[error(
+        "packed {element_type} elements can't be moved inside one buffer; move them to another, or leave out E(bits) for a byte an element"
+    )]
+    #[allow(missing_docs)]
+    PackedInPlace { element_type: ElementType },
     /// A layout or a size is missing.
     #[error(transparent)]
     Shape(#[from] ShapeError),
 }
 
+/// The element sizes that a type can be moved in, for messages.
+fn element_sizes(element_type: ElementType) -> String {
+    let packed: String = [1, 2, 4]
+        .into_iter()
+        .filter(|&bits| element_type.packs_in(bits))
+        .map(|bits| format!("{bits}, "))
+        .collect();
+    format!(
+        "{packed}{}, or a multiple of 8 above",
+        8 * element_type.byte_width()
+    )
+}
+
 /// How elements are stored on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Elements {
-    /// Bytes of a unit, in which positions count.
-    pub unit_bytes: usize,
-    /// Units of an element's value; more than 1 only where a unit is a byte.
+    /// Bits of a unit, in which positions of the source count.
+    pub source_unit_bits: i64,
+    /// Bits of a unit of the destination. The same, unless elements change.
+    pub destination_unit_bits: i64,
+    /// What becomes of a unit.
+    pub change: Change,
+    /// Bits of an element's value in the source.
+    pub source_value_bits: i64,
+    /// Units of the destination that an element's value takes; more than 1 only where a unit is
+    /// a byte.
     pub value_units: i64,
-    /// Units from one element of the source to the next.
+    /// Units from one element of the source to the next, where it is a whole array.
     pub source_units: i64,
-    /// Units from one element of the destination to the next.
+    /// Units from one element of the destination to the next, where it is a whole array.
     pub destination_units: i64,
 }
 
+/// How one side stores elements.
+struct Storage {
+    /// Bits from one element of a whole array to the next; of a view, bits of an element.
+    bits: i64,
+    /// Whether elements begin at multiples of the type's width, in whole bytes.
+    whole: bool,
+}
+
 impl Elements {
-    pub fn new(source: Place<'_>, destination: Place<'_>) -> Result<Elements, PlanError> {
+    /// How elements get from one place to the other; without `orders`, unchanged.
+    pub fn new(
+        source: Place<'_>,
+        destination: Place<'_>,
+        orders: Option<ByteOrders>,
+    ) -> Result<Elements, PlanError> {
         let (source_type, destination_type) = (source.element_type(), destination.element_type());
-        if source_type != destination_type {
+        if orders.is_none() && source_type != destination_type {
             return Err(PlanError::ElementType {
                 source_type,
                 destination_type,
             });
         }
-        let width = i64::from(source_type.byte_width());
-        let (from, from_whole) = stored_bytes(source, width)?;
-        let (to, to_whole) = stored_bytes(destination, width)?;
+        let orders = orders.unwrap_or_default();
+        let change = Change::of_values(source_type, destination_type, orders).ok_or(
+            PlanError::Conversion {
+                source_type,
+                destination_type,
+            },
+        )?;
+        let (from, to) = (Storage::new(source)?, Storage::new(destination)?);
         if let Place::Strided(view) = destination
             && !view.elements_are_apart()
         {
             return Err(PlanError::Overlap);
         }
-        let unit = if from_whole && to_whole { width } else { 1 };
+        let [from_width, to_width] = [source_type, destination_type].map(value_bits);
+        let is_packed = from.bits < 8 || to.bits < 8;
+        let (source_unit_bits, destination_unit_bits) = match change {
+            // An unpacked element of a type that can be packed has its value in one byte.
+            _ if is_packed => (from.bits.min(8), to.bits.min(8)),
+            Change::Values { .. } => (
+                if from.whole { from_width } else { 8 },
+                if to.whole { to_width } else { 8 },
+            ),
+            _ if from.whole && to.whole => (to_width, to_width),
+            _ => (8, 8),
+        };
         Ok(Elements {
-            unit_bytes: unit as usize,
-            value_units: width / unit,
-            source_units: from / unit,
-            destination_units: to / unit,
+            source_unit_bits,
+            destination_unit_bits,
+            change: if is_packed && source_unit_bits != destination_unit_bits {
+                Change::Bits
+            } else {
+                change
+            },
+            source_value_bits: from_width.min(from.bits),
+            value_units: to_width.min(to.bits) / destination_unit_bits,
+            source_units: from.bits / source_unit_bits,
+            destination_units: to.bits / destination_unit_bits,
         })
     }
 
-    pub fn destination_bytes(&self) -> i64 {
-        self.destination_units * self.unit_bytes as i64
+    /// Units of a value that are moved one by one: a value that changes is moved as a whole.
+    pub fn moved_units(&self) -> i64 {
+        match self.change {
+            Change::None => self.value_units,
+            Change::Bits | Change::Values { .. } => 1,
+        }
+    }
+
+    /// Bits from one element of the destination to the next.
+    pub fn destination_bits(&self) -> i64 {
+        self.destination_units * self.destination_unit_bits
+    }
+
+    /// A little-endian value's bytes as the destination has them.
+    pub fn arranged(&self, value: [u8; 16]) -> [u8; 16] {
+        match self.change {
+            Change::Values { destination, .. } => destination.arrange(value),
+            Change::None | Change::Bits => value,
+        }
+    }
+
+    /// The bytes of a unit of an element, at the front; a packed one in the lowest bits.
+    pub fn unit_of(&self, pattern: &[u8; 16], unit: i64) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        if self.destination_unit_bits < 8 {
+            bytes[0] = pattern[0] & ((1 << self.destination_unit_bits) - 1);
+            return bytes;
+        }
+        let unit_bytes = (self.destination_unit_bits / 8) as usize;
+        let start = unit as usize * unit_bytes;
+        bytes[..unit_bytes].copy_from_slice(&pattern[start..start + unit_bytes]);
+        bytes
     }
 }
 
-/// Bytes from one element to the next, the type's width in a view; and whether all elements begin
-/// at multiples of the width.
-fn stored_bytes(place: Place<'_>, width: i64) -> Result<(i64, bool), PlanError> {
-    let shape = match place {
-        Place::Array(shape) => shape,
-        Place::Strided(view) => {
-            let whole = |&bytes: &i64| bytes % width == 0;
-            let all = whole(&view.byte_offset()) && view.byte_strides().iter().all(whole);
-            return Ok((width, all));
+fn value_bits(element_type: ElementType) -> i64 {
+    8 * i64::from(element_type.byte_width())
+}
+
+impl Storage {
+    fn new(place: Place<'_>) -> Result<Storage, PlanError> {
+        let element_type = place.element_type();
+        let width = value_bits(element_type);
+        let shape = match place {
+            Place::Array(shape) => shape,
+            Place::Strided(view) => {
+                return Ok(match view.packed_bits() {
+                    Some(bits) => Storage {
+                        bits: i64::from(bits),
+                        whole: false,
+                    },
+                    None => {
+                        let whole = |&bytes: &i64| bytes % (width / 8) == 0;
+                        Storage {
+                            bits: width,
+                            whole: whole(&view.offset()) && view.strides().iter().all(whole),
+                        }
+                    }
+                });
+            }
+        };
+        let bits = shape.element_bits();
+        if bits >= width && bits % 8 == 0 || element_type.packs_in(bits) {
+            Ok(Storage {
+                bits,
+                whole: bits % width == 0,
+            })
+        } else {
+            Err(PlanError::ElementSize { element_type, bits })
         }
-    };
-    let element_type = shape.element_type();
-    let bits = shape.element_bits();
-    if bits >= 8 * width && bits % 8 == 0 {
-        Ok((bits / 8, bits / 8 % width == 0))
-    } else if [1, 2, 4].contains(&bits) && bits >= i64::from(element_type.bit_width()) {
-        Err(PlanError::Packed { element_type, bits })
-    } else {
-        Err(PlanError::ElementSize { element_type, bits })
     }
 }
 

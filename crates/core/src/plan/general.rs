@@ -47,9 +47,10 @@ enum Found {
 /// What belongs at a position of the destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GeneralValue {
-    /// The unit at this position of the source.
+    /// The unit at this position of the source. Where values [change](super::Change::Values), the
+    /// value that begins there, which takes this unit and those behind it.
     Source(i64),
-    /// These bytes; as many count as a unit has.
+    /// These bytes; as many count as a unit has, of a packed one the lowest bits.
     Fill([u8; 16]),
     /// Whatever is there.
     Leave,
@@ -78,7 +79,7 @@ impl GeneralMove {
     }
 
     /// Calls `visit` for every position of the destination in the range, rising, with what
-    /// belongs there. Positions count in units of [`Plan::unit_bytes`](super::Plan::unit_bytes).
+    /// belongs there. Positions count in units of their sides, as the [plan](super::Plan) says.
     pub fn for_each(&self, positions: Range<i64>, mut visit: impl FnMut(i64, GeneralValue)) {
         for position in positions {
             let value = match self.destination.found(position) {
@@ -90,17 +91,20 @@ impl GeneralMove {
                         Where::Strides { .. } => GeneralValue::Leave,
                     }
                 }
+                Found::Element(_, unit) if unit >= self.elements.moved_units() => continue,
                 Found::Element(index, unit) => {
                     GeneralValue::Source(self.source.position(&index) + unit)
                 }
                 Found::Padding(unit) => match self.padding {
                     None => GeneralValue::Leave,
                     Some(_) if unit >= self.elements.value_units => GeneralValue::Fill([0; 16]),
-                    Some(pattern) => {
-                        GeneralValue::Fill(unit_of(&pattern, unit, self.elements.unit_bytes))
-                    }
+                    Some(pattern) => GeneralValue::Fill(self.elements.unit_of(&pattern, unit)),
                 },
-                Found::Outside => GeneralValue::Leave,
+                Found::Outside => match self.destination {
+                    // Behind the last packed element of an array there are zeros.
+                    Where::Map { .. } => GeneralValue::Fill([0; 16]),
+                    Where::Strides { .. } => GeneralValue::Leave,
+                },
             };
             visit(position, value);
         }
@@ -166,12 +170,4 @@ impl Where {
             }
         }
     }
-}
-
-/// The bytes of one unit of an element, at the front.
-pub(super) fn unit_of(pattern: &[u8; 16], unit: i64, unit_bytes: usize) -> [u8; 16] {
-    let mut bytes = [0; 16];
-    let start = unit as usize * unit_bytes;
-    bytes[..unit_bytes].copy_from_slice(&pattern[start..start + unit_bytes]);
-    bytes
 }

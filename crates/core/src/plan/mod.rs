@@ -4,6 +4,8 @@
 //! maps and cut where it must be until both positions are affine in it; what remains is a small
 //! list of boxes, each a loop nest, and a list of boxes of padding to fill.
 
+mod boxes;
+mod change;
 mod class;
 mod elements;
 mod fills;
@@ -16,6 +18,8 @@ use std::fmt;
 
 use smallvec::{SmallVec, smallvec};
 
+pub use boxes::{FillBox, MoveBox, SmallLoops};
+pub use change::{ByteOrder, ByteOrders, Change, Encoding};
 pub use class::PlanClass;
 pub use elements::PlanError;
 pub use general::{GeneralMove, GeneralValue};
@@ -26,7 +30,6 @@ use crate::view::Place;
 use class::Facts;
 use elements::Elements;
 use fills::Region;
-use general::unit_of;
 use nest::canonical;
 use side::{Combined, Side};
 use tree::{Piece, TooManyPieces, Tree, common_pieces};
@@ -34,11 +37,14 @@ use tree::{Piece, TooManyPieces, Tree, common_pieces};
 /// How an array moves from one layout to another: boxes to move and boxes to fill.
 ///
 /// A plan holds no pointer and knows no machine; any executor can run it. Positions and strides
-/// count in units of [`unit_bytes`](Plan::unit_bytes): whole elements, as long as the layouts
-/// store an element in whole multiples of its own width.
+/// count in units, of [`source_unit_bits`](Plan::source_unit_bits) and
+/// [`destination_unit_bits`](Plan::destination_unit_bits): whole elements, as long as the layouts
+/// store an element in whole multiples of its own width. The two differ only where elements
+/// [change](Plan::change). The first of several packed elements is in the lowest bits of its byte.
 ///
-/// Every byte of the destination belongs to exactly one box or one fill, except padding whose
-/// value is `unknown`, which belongs to none.
+/// Every bit of the destination belongs to exactly one box or one fill, except padding whose
+/// value is `unknown`, which belongs to none. What packed elements leave of an array's last byte
+/// is filled with zero.
 ///
 /// ```
 /// use minormajor_core::plan::{Loop, Plan, PlanClass};
@@ -64,51 +70,6 @@ pub struct Plan {
     facts: Facts,
 }
 
-/// A box of elements to move: a loop nest, outermost loop first.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MoveBox {
-    /// Position of its first unit in the source.
-    pub source: i64,
-    /// Position of its first unit in the destination.
-    pub destination: i64,
-    /// The loops; none for a single unit.
-    pub loops: SmallLoops<Loop>,
-}
-
-/// A box of the destination to fill, outermost loop first.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FillBox {
-    /// Position of its first unit.
-    pub destination: i64,
-    /// The loops; none for a single unit.
-    pub loops: SmallLoops<FillLoop>,
-    /// What it holds; the first [`Plan::unit_bytes`] bytes count.
-    pub pattern: [u8; 16],
-    /// The name of the value; zero for the bytes behind an element that is stored wider than
-    /// its type.
-    pub value: PaddingValue,
-}
-
-/// A short list of loops, read as a slice.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SmallLoops<L>(SmallVec<[L; 6]>);
-
-impl SmallLoops<Loop> {
-    /// The loops in their one canonical form.
-    pub(crate) fn canonical(mut loops: SmallVec<[Loop; 6]>) -> SmallLoops<Loop> {
-        canonical(&mut loops);
-        SmallLoops(loops)
-    }
-}
-
-impl<L> std::ops::Deref for SmallLoops<L> {
-    type Target = [L];
-
-    fn deref(&self) -> &[L] {
-        &self.0
-    }
-}
-
 /// Most boxes, and most fills, that a plan may have: beyond them, the general way is taken.
 const MAX_BOXES: usize = 1 << 16;
 
@@ -126,17 +87,59 @@ impl Plan {
         source: impl Into<Place<'a>>,
         destination: impl Into<Place<'a>>,
     ) -> Result<Plan, PlanError> {
-        let (source, destination) = (source.into(), destination.into());
-        let elements = Elements::new(source, destination)?;
-        let from = Side::new(source, &elements, elements.source_units)?;
-        let to = Side::new(destination, &elements, elements.destination_units)?;
+        Plan::between(source.into(), destination.into(), None)
+    }
+
+    /// The plan that moves an array and converts its values on the way: into another byte order,
+    /// from `f32`, `f16` or `bf16` to another of these, or both.
+    ///
+    /// Numbers are rounded to the nearest, ties to even; what is too large becomes an infinity.
+    /// A NaN stays one: it is made quiet, and keeps its sign and as much of its payload as fits.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Plan::new); [`PlanError::Conversion`] for two other types that differ.
+    ///
+    /// ```
+    /// use minormajor_core::plan::{ByteOrder, ByteOrders, Change};
+    /// use minormajor_core::{Plan, Shape};
+    ///
+    /// // Big-endian f32 in, little-endian bf16 in another layout out.
+    /// let source: Shape = "f32[2,3]{1,0}".parse()?;
+    /// let destination: Shape = "bf16[2,3]{0,1}".parse()?;
+    /// let orders = ByteOrders { source: ByteOrder::Big, ..ByteOrders::default() };
+    /// let plan = Plan::converting(source.as_array()?, destination.as_array()?, orders)?;
+    /// assert!(matches!(plan.change(), Change::Values { .. }));
+    /// assert_eq!((plan.bytes_read(), plan.bytes_written()), (24, 12));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn converting<'a>(
+        source: impl Into<Place<'a>>,
+        destination: impl Into<Place<'a>>,
+        orders: ByteOrders,
+    ) -> Result<Plan, PlanError> {
+        Plan::between(source.into(), destination.into(), Some(orders))
+    }
+
+    fn between(
+        source: Place<'_>,
+        destination: Place<'_>,
+        orders: Option<ByteOrders>,
+    ) -> Result<Plan, PlanError> {
+        let elements = Elements::new(source, destination, orders)?;
+        let from = Side::new(source, elements.source_units, elements.source_unit_bits)?;
+        let to = Side::new(
+            destination,
+            elements.destination_units,
+            elements.destination_unit_bits,
+        )?;
         elements::check_same_sizes(&from.sizes, &to.sizes)?;
         let value = to.padding_value();
         let element_type = destination.element_type();
         // A type without a zero (f8e8m0fnu) is padded with zero bytes where nothing is said.
         let padding = match value {
             PaddingValue::Unknown => None,
-            value => Some(element_type.padding_bytes(value).unwrap_or([0; 16])),
+            value => Some(elements.arranged(element_type.padding_bytes(value).unwrap_or([0; 16]))),
         };
         let mut plan = Plan {
             elements,
@@ -153,7 +156,8 @@ impl Plan {
                 Some(pattern) => plan.find_fills(&to, pattern, value),
                 None => Ok(()),
             })
-            .and_then(|()| plan.find_rests());
+            .and_then(|()| plan.find_rests())
+            .map(|()| plan.find_tail(&to));
         if let Err(TooManyPieces) = found {
             plan.boxes.clear();
             plan.fills.clear();
@@ -168,7 +172,7 @@ impl Plan {
             return Ok(());
         }
         let value = Loop {
-            extent: self.elements.value_units,
+            extent: self.elements.moved_units(),
             source: 1,
             destination: 1,
         };
@@ -244,16 +248,16 @@ impl Plan {
             }
             _ => fills::everything(to.allocated),
         };
+        let elements = self.elements;
         let Elements {
-            unit_bytes,
             value_units,
             destination_units,
             ..
-        } = self.elements;
+        } = elements;
         for region in regions {
             // A pattern of several units is filled unit by unit, unless they are all alike.
-            let first = unit_of(&pattern, 0, unit_bytes);
-            let alike = (1..value_units).all(|unit| unit_of(&pattern, unit, unit_bytes) == first);
+            let first = elements.unit_of(&pattern, 0);
+            let alike = (1..value_units).all(|unit| elements.unit_of(&pattern, unit) == first);
             let (units, run) = if alike {
                 (1, value_units)
             } else {
@@ -262,7 +266,7 @@ impl Plan {
             for unit in 0..units {
                 let mut fill = self.fill(&region, destination_units, run);
                 fill.destination += unit;
-                fill.pattern = unit_of(&pattern, unit, unit_bytes);
+                fill.pattern = elements.unit_of(&pattern, unit);
                 fill.value = value;
                 self.fills.push(fill);
             }
@@ -339,6 +343,26 @@ impl Plan {
         Ok(())
     }
 
+    /// Zeros behind the last packed element of a whole array, up to the end of its byte.
+    fn find_tail(&mut self, to: &Side<'_>) {
+        let units = self.units_in_tail(to);
+        if units > 0 {
+            let region = Region {
+                base: self.destination_units() - units,
+                loops: SmallVec::new(),
+            };
+            self.fills.push(self.fill(&region, 1, units));
+        }
+    }
+
+    /// What packed elements leave of the last byte of a whole array.
+    fn units_in_tail(&self, to: &Side<'_>) -> i64 {
+        match to.array() {
+            Some(_) => self.destination_units() - to.allocated * self.elements.destination_units,
+            None => 0,
+        }
+    }
+
     /// What kind of work it is.
     pub fn class(&self) -> PlanClass {
         self.facts.class
@@ -349,10 +373,38 @@ impl Plan {
         self.facts.reason(self)
     }
 
-    /// Bytes of the unit that positions and strides count in: 1, 2, 4, 8 or 16. The width of
-    /// the element type, or 1 where a layout stores elements in no whole multiple of that.
-    pub fn unit_bytes(&self) -> usize {
-        self.elements.unit_bytes
+    /// Bytes of the unit that positions and strides of both sides count in, where elements do
+    /// not change and are not packed: 1, 2, 4, 8 or 16. That is the width of the element type,
+    /// or 1 where a layout stores elements in no whole multiple of it. Such a plan moves bytes
+    /// and does nothing else.
+    pub fn unit_bytes(&self) -> Option<usize> {
+        let bits = self.elements.destination_unit_bits;
+        (self.elements.change == Change::None && bits % 8 == 0).then_some((bits / 8) as usize)
+    }
+
+    /// Bits of the unit that positions and strides of the source count in: those of a packed
+    /// element, else of whole bytes.
+    pub fn source_unit_bits(&self) -> i64 {
+        self.elements.source_unit_bits
+    }
+
+    /// Bits of the unit that positions and strides of the destination count in, as those of the
+    /// source. The same, unless elements change.
+    pub fn destination_unit_bits(&self) -> i64 {
+        self.elements.destination_unit_bits
+    }
+
+    /// Units that the destination's bytes hold.
+    pub(super) fn destination_units(&self) -> i64 {
+        // Bits of an array or a view fit 63 bits, and rounding up to bytes keeps below 2^63: what
+        // does not fit was refused with the shape.
+        (i128::from(self.destination_bytes) * 8 / i128::from(self.elements.destination_unit_bits))
+            as i64
+    }
+
+    /// What becomes of a unit that is moved.
+    pub fn change(&self) -> Change {
+        self.elements.change
     }
 
     /// Bytes that the source buffer has.
@@ -365,18 +417,20 @@ impl Plan {
         self.destination_bytes
     }
 
-    /// Bytes that running the plan reads from the source.
+    /// Bytes that running the plan reads from the source, rounded up where elements are packed.
     pub fn bytes_read(&self) -> i64 {
-        self.facts.elements * self.elements.value_units * self.elements.unit_bytes as i64
+        bytes(self.facts.elements * self.elements.source_value_bits)
     }
 
-    /// Bytes that running the plan writes to the destination, padding included.
+    /// Bytes that running the plan writes to the destination, padding included; rounded up where
+    /// elements are packed.
     pub fn bytes_written(&self) -> i64 {
         if self.general.is_some() {
             return self.facts.general_bytes_written;
         }
         let filled: i64 = self.fills.iter().map(FillBox::units).sum();
-        self.bytes_read() + filled * self.elements.unit_bytes as i64
+        let units = self.facts.elements * self.elements.value_units + filled;
+        bytes(units * self.elements.destination_unit_bits)
     }
 
     /// Whether 32-bit signed arithmetic is enough for every position of both buffers and for a
@@ -416,6 +470,11 @@ impl Plan {
     pub fn general(&self) -> Option<&GeneralMove> {
         self.general.as_deref()
     }
+}
+
+/// Whole bytes of so many bits.
+fn bytes(bits: i64) -> i64 {
+    bits / 8 + i64::from(bits % 8 != 0)
 }
 
 /// An index that both sides can be followed by.
@@ -460,52 +519,24 @@ fn common_indices(
     Ok(indices)
 }
 
-impl MoveBox {
-    /// Units that it moves.
-    pub fn units(&self) -> i64 {
-        self.loops.iter().map(|l| l.extent).product()
-    }
-}
-
-impl FillBox {
-    /// Units that it fills.
-    pub fn units(&self) -> i64 {
-        self.loops.iter().map(|l| l.extent).product()
-    }
-}
-
-impl fmt::Display for MoveBox {
-    /// Loops as `(extent, source stride, destination stride)`, outermost first.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "from {} to {}", self.source, self.destination)?;
-        if !self.loops.is_empty() {
-            f.write_str(":")?;
-        }
-        for l in self.loops.iter() {
-            write!(f, " ({}, {}, {})", l.extent, l.source, l.destination)?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for FillBox {
-    /// Loops as `(extent, destination stride)`, outermost first.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at {}", self.value, self.destination)?;
-        if !self.loops.is_empty() {
-            f.write_str(":")?;
-        }
-        for l in self.loops.iter() {
-            write!(f, " ({}, {})", l.extent, l.destination)?;
-        }
-        Ok(())
+/// A unit's size for people: `4 bytes`, `4 bits`.
+fn unit_name(bits: i64) -> String {
+    match bits {
+        1 => "1 bit".to_owned(),
+        ..8 => format!("{bits} bits"),
+        8 => "1 byte".to_owned(),
+        _ => format!("{} bytes", bits / 8),
     }
 }
 
 impl fmt::Display for Plan {
     /// The class, then a line a box and a line a fill; positions and strides in units.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, units of {} bytes", self.class(), self.unit_bytes())?;
+        let [from, to] = [self.source_unit_bits(), self.destination_unit_bits()].map(unit_name);
+        match self.change() {
+            Change::None => write!(f, "{}, units of {to}", self.class())?,
+            _ => write!(f, "{}, units of {from} to units of {to}", self.class())?,
+        }
         for part in &self.boxes {
             write!(f, "\n  move {part}")?;
         }

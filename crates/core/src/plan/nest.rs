@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-/// One loop of a box: strides are in units of [`Plan::unit_bytes`](super::Plan::unit_bytes).
+/// One loop of a box: strides are in units of each side, as the [plan](super::Plan) says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Loop {
     /// How often it runs.
@@ -13,7 +13,7 @@ pub struct Loop {
     pub destination: i64,
 }
 
-/// One loop of a fill; the stride is in units of [`Plan::unit_bytes`](super::Plan::unit_bytes).
+/// One loop of a fill; the stride is in units of the destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FillLoop {
     /// How often it runs.

@@ -2,7 +2,7 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::elements::{Elements, PlanError};
+use super::elements::PlanError;
 use super::fills::Index;
 use super::general::Where;
 use super::tree::{TooManyPieces, Tree};
@@ -39,15 +39,16 @@ enum Ways {
 pub(super) type Combined = SmallVec<[usize; 4]>;
 
 impl<'a> Side<'a> {
-    /// A side whose positions are scaled by `units` an element, if it is a whole array.
-    pub fn new(place: Place<'a>, elements: &Elements, units: i64) -> Result<Self, PlanError> {
+    /// A side in units of so many bits. Positions of a whole array are scaled by `units` an
+    /// element.
+    pub fn new(place: Place<'a>, units: i64, unit_bits: i64) -> Result<Self, PlanError> {
         match place {
-            Place::Array(shape) => Side::of_array(shape, elements, units),
-            Place::Strided(view) => Ok(Side::of_view(view, elements)),
+            Place::Array(shape) => Side::of_array(shape, units),
+            Place::Strided(view) => Ok(Side::of_view(view, unit_bits)),
         }
     }
 
-    fn of_array(shape: &'a ArrayShape, elements: &Elements, units: i64) -> Result<Self, PlanError> {
+    fn of_array(shape: &'a ArrayShape, units: i64) -> Result<Self, PlanError> {
         let layout = shape.require_layout()?;
         let mut sizes = SmallVec::with_capacity(shape.rank());
         for (dimension, size) in shape.dimensions().iter().enumerate() {
@@ -73,7 +74,7 @@ impl<'a> Side<'a> {
             sizes,
             elements: count,
             allocated,
-            buffer_bytes: allocated * units * elements.unit_bytes as i64,
+            buffer_bytes: shape.bytes_of(allocated),
             base: 0,
             ways,
             scale: units,
@@ -81,16 +82,21 @@ impl<'a> Side<'a> {
         })
     }
 
-    fn of_view(view: &StridedView, elements: &Elements) -> Self {
-        let unit = elements.unit_bytes as i64;
+    fn of_view(view: &StridedView, unit_bits: i64) -> Self {
+        // Units of what the view's strides count: elements where they are packed, else bytes.
+        let unit = if view.packed_bits().is_some() {
+            1
+        } else {
+            unit_bits / 8
+        };
         Side {
             sizes: view.sizes().into(),
             elements: view.elements(),
             allocated: view.elements(),
             buffer_bytes: view.buffer_bytes(),
             // The unit was chosen to divide these.
-            base: view.byte_offset() / unit,
-            ways: Ways::Strides(view.byte_strides().iter().map(|s| s / unit).collect()),
+            base: view.offset() / unit,
+            ways: Ways::Strides(view.strides().iter().map(|s| s / unit).collect()),
             scale: 1,
             array: None,
         }

@@ -269,11 +269,11 @@ unsafe fn store_four(v: __m512i, to: *mut u8, pitch: usize) {
 }
 
 set! {
-    /// AVX2.
-    Avx2Set, Avx, Avx, Sse, "avx2"
+    /// AVX2, with the conversions that every CPU of it has.
+    Avx2Set, Avx, Avx, Sse, "avx2,f16c"
 }
 
 set! {
     /// AVX-512, with AVX2 for what is narrow.
-    Avx512Set, Zmm, Avx, Sse, "avx2,avx512f,avx512bw,avx512vl,avx512dq"
+    Avx512Set, Zmm, Avx, Sse, "avx2,f16c,avx512f,avx512bw,avx512vl,avx512dq"
 }

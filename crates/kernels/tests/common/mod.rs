@@ -1,6 +1,9 @@
 //! The naive oracle, and data that can't hide a mistake.
 #![allow(dead_code)] // each test file uses a part
 
+#[cfg(target_os = "linux")]
+pub mod guarded;
+
 use minormajor_kernels::{Isa, Loop, Stores, Tuning};
 use proptest::prelude::*;
 

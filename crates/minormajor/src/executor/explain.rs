@@ -6,6 +6,7 @@ use std::time::Duration;
 use minormajor_core::sizes;
 use minormajor_kernels::Kernel;
 
+use super::job::Job;
 use super::{Relayout, Sharing};
 use crate::machine::{Level, Machine, Work};
 use crate::memory::ExtraMemory;
@@ -43,7 +44,7 @@ pub struct Explanation {
 pub struct ExplainedBox {
     /// The kernel.
     pub kernel: Kernel,
-    /// The bytes that it moves.
+    /// The bytes that it moves: half of those that it reads and writes.
     pub bytes: usize,
     /// How often it is entered: the iterations of the loops around it.
     pub entries: usize,
@@ -76,11 +77,11 @@ impl Relayout {
         let work = self.work();
         let (threads, parts) = self.shape_of_run();
         let level = machine.level(work.footprint);
-        let boxes = self.moves.iter().map(|placed| ExplainedBox {
-            kernel: placed.kernel.kernel(),
-            bytes: placed.kernel.bytes(),
-            entries: placed.kernel.entries(),
-            streams: placed.kernel.streams(),
+        let boxes = self.moves.iter().map(|job| ExplainedBox {
+            kernel: job.kernel(),
+            bytes: job.bytes(),
+            entries: job.entries(),
+            streams: job.streams(),
         });
         Explanation {
             footprint: work.footprint,
@@ -99,17 +100,16 @@ impl Relayout {
     }
 
     fn work(&self) -> Work {
-        let moves = self.moves.iter().map(|placed| {
-            let kernel = &placed.kernel;
-            (kernel.kernel(), kernel.bytes(), kernel.entries())
-        });
-        let moves: Vec<_> = moves.collect();
+        let moves = self.moves.iter();
+        let moves: Vec<_> = moves
+            .map(|job| (job.kernel(), job.bytes(), job.entries()))
+            .collect();
         let moved: usize = moves.iter().map(|&(_, bytes, _)| bytes).sum();
-        let filled = self.fills.iter().map(|placed| placed.kernel.bytes()).sum();
-        let positions = match self.general {
-            Some(_) => self.destination_bytes / self.unit_bytes,
-            None => 0,
-        };
+        let filled = self.fills.iter().map(Job::bytes).sum();
+        let positions = self
+            .general
+            .as_ref()
+            .map_or(0, |general| general.positions(self.destination_bytes));
         Work {
             footprint: match self.general {
                 Some(_) => self.source_bytes + self.destination_bytes,
@@ -130,7 +130,10 @@ impl Relayout {
     fn shape_of_run(&self) -> (usize, usize) {
         match self.sharing(0, false) {
             Sharing::Whole => (1, 1),
-            Sharing::Parts { threads, parts } => (threads, self.moves[0].kernel.count_parts(parts)),
+            Sharing::Parts { threads, parts } => (
+                threads,
+                self.only_move().map_or(1, |only| only.count_parts(parts)),
+            ),
             Sharing::Windows { threads, cut } => (threads, cut.count),
         }
     }

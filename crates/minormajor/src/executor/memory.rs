@@ -1,7 +1,7 @@
 //! The memory that a run takes, and a bound on it.
 
-use super::{Relayout, RunError, Sharing};
-use crate::memory::{ExtraMemory, KERNEL_STACK, PIECE_HEAP, THREAD_HEAP};
+use super::{Job, Relayout, RunError, Sharing};
+use crate::memory::{ExtraMemory, KERNEL_STACK, PACKED_HEAP, PIECE_HEAP, THREAD_HEAP};
 
 impl Relayout {
     /// Runs with at most so many bytes from the allocator, on fewer threads if need be. With 0 a
@@ -11,8 +11,9 @@ impl Relayout {
     ///
     /// # Errors
     ///
-    /// [`RunError::Memory`] where a run can't do with that: only where no boxes describe the
-    /// plan, and its layouts have very many dimensions and tiles.
+    /// [`RunError::Memory`] where a run can't do with that: only where elements are packed or
+    /// converted, which takes some hundred KiB a thread, or where no boxes describe the plan, and
+    /// its layouts have very many dimensions and tiles.
     ///
     /// ```
     /// use minormajor::{Plan, Relayout, Shape};
@@ -25,7 +26,7 @@ impl Relayout {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn memory_limit(mut self, heap: usize) -> Result<Relayout, RunError> {
-        let least = self.heap_of_a_walk();
+        let least = self.heap_of_a_thread();
         if heap < least {
             return Err(RunError::Memory { limit: heap, least });
         }
@@ -39,7 +40,7 @@ impl Relayout {
         let threads = match self.sharing(0, true) {
             Sharing::Whole => {
                 return ExtraMemory {
-                    heap: self.heap_of_a_walk(),
+                    heap: self.heap_of_a_thread(),
                     stack: KERNEL_STACK,
                 };
             }
@@ -65,13 +66,22 @@ impl Relayout {
 
     /// Bytes that a run in pieces takes on so many threads.
     fn heap_of(&self, threads: usize) -> usize {
-        threads * (PIECE_HEAP + self.heap_of_a_walk()) + (threads - 1) * THREAD_HEAP
+        let pieces = match self.scratch() {
+            0 => PIECE_HEAP,
+            // Pieces of boxes are prepared anew, with tables of what is mixed where.
+            _ => PIECE_HEAP + PACKED_HEAP,
+        };
+        threads * (pieces + self.heap_of_a_thread()) + (threads - 1) * THREAD_HEAP
     }
 
-    /// Bytes that the way element by element takes on a thread.
-    fn heap_of_a_walk(&self) -> usize {
-        self.general
-            .as_ref()
-            .map_or(0, |general| general.heap_bytes())
+    /// Bytes that a run in one go takes: for stages, or for the way element by element.
+    fn heap_of_a_thread(&self) -> usize {
+        let general = self.general.as_ref();
+        self.scratch() + general.map_or(0, |general| general.heap_bytes())
+    }
+
+    /// Bytes of stages that a thread needs.
+    fn scratch(&self) -> usize {
+        self.moves.iter().map(Job::scratch).max().unwrap_or(0)
     }
 }

@@ -6,6 +6,8 @@
 //! no thread waits for another.
 
 mod explain;
+mod general;
+mod job;
 mod measured;
 mod memory;
 mod windows;
@@ -13,11 +15,13 @@ mod windows;
 use std::sync::{Mutex, PoisonError};
 
 use minormajor_core::ArrayShape;
-use minormajor_core::plan::{FillBox, GeneralMove, GeneralValue, Plan, PlanError};
-use minormajor_kernels::{Fill, FillLoop, Kernel, Loop, Move, NestError, Tuning};
+use minormajor_core::plan::{Change, Plan, PlanError};
+use minormajor_kernels::{Kernel, Move, NestError, Scratch, Tuning};
 
 use crate::threads::{self, team};
 pub use explain::{ExplainedBox, Explanation};
+use general::General;
+pub(crate) use job::Job;
 use windows::{Window, windows};
 
 /// Called with the bytes of the destination that are done and their total, whenever a part of a
@@ -42,10 +46,11 @@ pub type Progress<'a> = &'a (dyn Fn(u64, u64) + Sync);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Relayout {
-    moves: Vec<Placed<Move>>,
-    fills: Vec<Placed<Fill>>,
-    general: Option<GeneralMove>,
-    unit_bytes: usize,
+    moves: Vec<Job>,
+    fills: Vec<Job>,
+    general: Option<General>,
+    /// Bytes that the destination can be cut between; `None` where elements lie at any byte.
+    unit_bytes: Option<usize>,
     source_bytes: usize,
     destination_bytes: usize,
     /// Bytes of the destination in which every box reads runs of `windows::RUN` bytes of the
@@ -55,14 +60,6 @@ pub struct Relayout {
     threads: usize,
     /// The most bytes that a run may take from the allocator, where there is a bound.
     heap: Option<usize>,
-}
-
-/// A kernel and the bytes of the destination between which it writes.
-#[derive(Clone, Debug)]
-struct Placed<K> {
-    kernel: K,
-    start: usize,
-    end: usize,
 }
 
 /// Why a run was refused. Nothing has been written then.
@@ -170,63 +167,47 @@ impl Relayout {
     ///
     /// As [`new`](Relayout::new).
     pub fn tuned(plan: &Plan, tuning: &Tuning) -> Result<Relayout, RunError> {
-        let unit = plan.unit_bytes();
-        // Every position that a plan names lies inside a buffer whose bytes fit an i64, and
-        // strides reach no further; so once both buffers fit an isize, all products with the
-        // unit do.
+        // Every position that a plan names lies inside a buffer whose bits fit an i64, and
+        // strides reach no further; so once what kernels count, bytes or bits, fits an isize, all
+        // products with the unit do.
+        let scale = if plan.unit_bytes().is_some() { 1 } else { 8 };
         let fits = |bytes: i64| {
-            isize::try_from(bytes)
-                .map(|bytes| bytes as usize)
-                .map_err(|_| RunError::TooLarge { bytes })
+            bytes
+                .checked_mul(scale)
+                .and_then(|count| isize::try_from(count).ok())
+                .map(|_| bytes as usize)
+                .ok_or(RunError::TooLarge { bytes })
         };
         let source_bytes = fits(plan.source_bytes())?;
         let destination_bytes = fits(plan.destination_bytes())?;
-        let offset = |units: i64| units as usize * unit;
-        let stride = |units: i64| units as isize * unit as isize;
-
+        let [from, to] = [plan.source_unit_bits(), plan.destination_unit_bits()];
         let mut moves = Vec::with_capacity(plan.boxes().len());
         let mut reach = 0;
         for made in plan.boxes() {
-            let loops: Vec<Loop> = made
-                .loops
-                .iter()
-                .map(|l| Loop {
-                    extent: l.extent as usize,
-                    source: stride(l.source),
-                    destination: stride(l.destination),
-                })
-                .collect();
-            let along = loops.iter().find(|l| l.source.unsigned_abs() == unit);
+            let along = made.loops.iter().find(|l| l.source.abs() == 1);
             let run = along.map_or(0, |l| {
-                l.extent.min(windows::RUN / unit) * l.destination.unsigned_abs()
+                let units = l.extent.min(8 * windows::RUN as i64 / from);
+                (units * l.destination.abs() * to / 8) as usize
             });
             reach = reach.max(run);
-            let (from, to) = (offset(made.source), offset(made.destination));
-            let kernel = Move::tuned(unit, from, to, &loops, tuning)?;
-            let start = lowest(
-                offset(made.destination),
-                loops.iter().map(|l| (l.extent, l.destination)),
-            );
-            let end = kernel.destination_len();
-            moves.push(Placed { kernel, start, end });
+            moves.push(Job::of_move(plan, made, tuning)?);
         }
-        let mut fills = Vec::with_capacity(plan.fills().len());
-        for made in plan.fills() {
-            let kernel = fill_kernel(made, unit, tuning)?;
-            let start = lowest(
-                offset(made.destination),
-                made.loops
-                    .iter()
-                    .map(|l| (l.extent as usize, stride(l.destination))),
-            );
-            let end = kernel.destination_len();
-            fills.push(Placed { kernel, start, end });
-        }
+        let fills = plan.fills().iter();
+        let fills = fills.map(|made| Job::of_fill(plan, made, tuning));
+        let unit_bytes = (to / 8).max(1) as usize;
+        let unit_bytes = match plan.change() {
+            Change::Values { destination, .. }
+                if destination.element_type.byte_width() as usize != unit_bytes =>
+            {
+                None
+            }
+            _ => Some(unit_bytes),
+        };
         Ok(Relayout {
             moves,
-            fills,
-            general: plan.general().cloned(),
-            unit_bytes: unit,
+            fills: fills.collect::<Result<_, _>>()?,
+            general: General::new(plan, tuning)?,
+            unit_bytes,
             source_bytes,
             destination_bytes,
             reach,
@@ -255,8 +236,7 @@ impl Relayout {
     /// The kernels of the plan's boxes and then of its fills, in their order; none for a general
     /// plan.
     pub fn kernels(&self) -> impl Iterator<Item = Kernel> + '_ {
-        let moves = self.moves.iter().map(|placed| placed.kernel.kernel());
-        moves.chain(self.fills.iter().map(|placed| placed.kernel.kernel()))
+        self.moves.iter().chain(&self.fills).map(Job::kernel)
     }
 
     /// Moves the array from `source` to `destination`. Bytes behind the array are left alone, on
@@ -309,7 +289,7 @@ impl Relayout {
                 found,
             });
         };
-        let head = windows::head(destination, self.unit_bytes);
+        let head = windows::head(destination, self.unit_bytes.unwrap_or(1));
         let sharing = self.sharing(head, progress.is_some());
         let told = Told::new(self.destination_bytes, progress);
         match sharing {
@@ -319,7 +299,9 @@ impl Relayout {
                 Ok(())
             }
             Sharing::Parts { threads, parts } => {
-                let movement = &self.moves[0].kernel;
+                let Some(movement) = self.only_move() else {
+                    return self.run_whole(source, destination);
+                };
                 let outside = destination.len() - movement.bytes();
                 movement.run_parts(source, destination, parts, |take| {
                     team(threads, |_| {
@@ -336,13 +318,14 @@ impl Relayout {
                 let queue = Mutex::new(windows(destination, cut));
                 let result = Mutex::new(Ok(()));
                 team(threads, |_| {
+                    let mut scratch = Scratch::default();
                     loop {
                         let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
                         let Some(window) = next else {
                             return;
                         };
                         let bytes = window.bytes.len();
-                        if let Err(error) = self.run_window(source, window) {
+                        if let Err(error) = self.run_window(source, window, &mut scratch) {
                             *result.lock().unwrap_or_else(PoisonError::into_inner) = Err(error);
                             return;
                         }
@@ -361,7 +344,7 @@ impl Relayout {
         if threads == 0 {
             return Sharing::Whole;
         }
-        if let ([placed], [], None) = (&self.moves[..], &self.fills[..], &self.general) {
+        if let Some(movement) = self.only_move() {
             let least = if threads > 1 {
                 SMALLEST_PART
             } else {
@@ -373,7 +356,7 @@ impl Relayout {
             if parts < 2 {
                 return Sharing::Whole;
             }
-            let threads = threads.min(placed.kernel.count_parts(parts));
+            let threads = threads.min(movement.count_parts(parts));
             return Sharing::Parts { threads, parts };
         }
         match self.cut(head, bytes, threads) {
@@ -385,10 +368,18 @@ impl Relayout {
         }
     }
 
+    /// The only box, where a plan is one and moves bytes as they are.
+    fn only_move(&self) -> Option<&Move> {
+        match (&self.moves[..], &self.fills[..], &self.general) {
+            ([job], [], None) => job.as_move(),
+            _ => None,
+        }
+    }
+
     /// How to cut a destination of this length, whose first page starts at `head`, if that is
     /// worth it.
     fn cut(&self, head: usize, length: usize, threads: usize) -> Option<windows::Cut> {
-        if length <= windows::SMALLEST {
+        if length <= windows::SMALLEST || self.unit_bytes.is_none() {
             return None;
         }
         let pieces = self.moves.len() + self.fills.len();
@@ -406,59 +397,40 @@ impl Relayout {
     }
 
     fn run_whole(&self, source: &[u8], destination: &mut [u8]) -> Result<(), RunError> {
-        for placed in &self.moves {
-            placed.kernel.run(source, destination)?;
+        let mut scratch = Scratch::default();
+        for job in self.moves.iter().chain(&self.fills) {
+            job.run(source, destination, &mut scratch)?;
         }
-        for placed in &self.fills {
-            placed.kernel.run(destination)?;
-        }
-        self.run_general(
-            source,
-            Window {
-                start: 0,
-                bytes: destination,
-            },
-        );
-        Ok(())
-    }
-
-    fn run_window(&self, source: &[u8], window: Window<'_>) -> Result<(), RunError> {
-        let Window { start, bytes } = window;
-        for placed in &self.moves {
-            if placed.overlaps(start, bytes.len()) {
-                placed.kernel.run_window(source, bytes, start)?;
-            }
-        }
-        for placed in &self.fills {
-            if placed.overlaps(start, bytes.len()) {
-                placed.kernel.run_window(bytes, start)?;
-            }
-        }
-        self.run_general(source, Window { start, bytes });
-        Ok(())
-    }
-
-    /// The slow way, element by element, of plans that have no boxes.
-    fn run_general(&self, source: &[u8], window: Window<'_>) {
-        let Some(general) = &self.general else {
-            return;
+        let window = Window {
+            start: 0,
+            bytes: destination,
         };
-        let unit = self.unit_bytes;
-        // Windows start and end between units.
-        let first = window.start / unit;
-        let last = first + window.bytes.len() / unit;
-        general.for_each(first as i64..last as i64, |position, value| {
-            let at = (position as usize - first) * unit;
-            let place = &mut window.bytes[at..at + unit];
-            match value {
-                GeneralValue::Source(from) => {
-                    let from = from as usize * unit;
-                    place.copy_from_slice(&source[from..from + unit]);
-                }
-                GeneralValue::Fill(pattern) => place.copy_from_slice(&pattern[..unit]),
-                GeneralValue::Leave => {}
-            }
-        });
+        self.run_general(source, window, &mut scratch)
+    }
+
+    fn run_window(
+        &self,
+        source: &[u8],
+        window: Window<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<(), RunError> {
+        let Window { start, bytes } = window;
+        for job in self.moves.iter().chain(&self.fills) {
+            job.run_window(source, bytes, start, scratch)?;
+        }
+        self.run_general(source, Window { start, bytes }, scratch)
+    }
+
+    fn run_general(
+        &self,
+        source: &[u8],
+        mut window: Window<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<(), RunError> {
+        if let Some(general) = &self.general {
+            general.run(source, &mut window, scratch)?;
+        }
+        Ok(())
     }
 }
 
@@ -508,36 +480,6 @@ impl<'a> Told<'a> {
             progress(*done, self.total);
         }
     }
-}
-
-/// The kernel of a box to fill, whose positions count in units of `unit` bytes.
-pub(crate) fn fill_kernel(fill: &FillBox, unit: usize, tuning: &Tuning) -> Result<Fill, NestError> {
-    let loops: Vec<FillLoop> = fill
-        .loops
-        .iter()
-        .map(|l| FillLoop {
-            extent: l.extent as usize,
-            destination: l.destination as isize * unit as isize,
-        })
-        .collect();
-    let to = fill.destination as usize * unit;
-    Fill::tuned(&fill.pattern[..unit], to, &loops, tuning)
-}
-
-impl<K> Placed<K> {
-    fn overlaps(&self, start: usize, length: usize) -> bool {
-        self.start < start + length && start < self.end
-    }
-}
-
-/// The lowest byte that a nest touches.
-fn lowest(base: usize, loops: impl Iterator<Item = (usize, isize)>) -> usize {
-    let back = |(extent, stride): (usize, isize)| match stride {
-        // Inside the buffer, as the kernel has checked.
-        ..0 => (extent.max(1) - 1) * stride.unsigned_abs(),
-        _ => 0,
-    };
-    base - loops.map(back).sum::<usize>()
 }
 
 #[cfg(test)]
@@ -626,15 +568,16 @@ mod tests {
             relayout.run(&bytes, &mut whole).unwrap();
             assert_eq!(whole, expected, "{name}");
 
+            let mut scratch = Scratch::default();
             for units in [1, 2, 3, 7, 64] {
                 let mut cut = vec![0xEE; expected.len()];
-                let size = units * relayout.unit_bytes;
+                let size = units * relayout.unit_bytes.unwrap_or(expected.len().max(1));
                 for (number, bytes_of) in cut.chunks_mut(size).enumerate() {
                     let window = Window {
                         start: number * size,
                         bytes: bytes_of,
                     };
-                    relayout.run_window(&bytes, window).unwrap();
+                    relayout.run_window(&bytes, window, &mut scratch).unwrap();
                 }
                 assert_eq!(cut, expected, "{name} in windows of {units}");
             }
@@ -650,6 +593,12 @@ mod tests {
             ),
             ("u8[4099,4001]{1,0}", "u8[4099,4001]{1,0:T(8,128)}"),
             ("u32[61,127,601]{2,1,0:T(8,128)}", "u32[61,127,601]{0,1,2}"),
+            (
+                "u4[4099,4001]{1,0:E(4)}",
+                "u4[4099,4001]{0,1:E(4)PAD(4100,4003;one)}",
+            ),
+            ("u1[8195,8195]{1,0:E(1)}", "u1[8195,8195]{0,1:E(1)}"),
+            ("u2[4099,4001]{1,0:E(2)}", "u2[4099,4001]{0,1}"),
         ] {
             let (from, to) = (array(from), array(to));
             let relayout = Relayout::new(&Plan::new(&from, &to).unwrap()).unwrap();

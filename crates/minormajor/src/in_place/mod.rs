@@ -5,9 +5,9 @@ mod ready;
 
 use minormajor_core::plan::{GeneralMove, GeneralValue, Plan, PlanError};
 use minormajor_core::{ArrayShape, InPlacePlan};
-use minormajor_kernels::{Fill, NestError, Tuning};
+use minormajor_kernels::{NestError, Tuning};
 
-use crate::executor::{self, Relayout, RunError};
+use crate::executor::{Job, Relayout, RunError};
 use crate::memory::{ExtraMemory, KERNEL_STACK, THREAD_HEAP};
 use crate::threads;
 use crew::Scratch;
@@ -38,7 +38,7 @@ use ready::Ready;
 pub struct InPlace {
     plan: InPlacePlan,
     way: Way,
-    fills: Vec<Fill>,
+    fills: Vec<Job>,
     /// Fills where the plan has no boxes.
     general: Option<GeneralMove>,
     buffer_bytes: usize,
@@ -150,12 +150,11 @@ impl InPlace {
         let scratch = Scratch::of(plan.scratch_bytes() as usize);
         let (way, extra) = InPlace::way(&plan, scratch, threads, heap)?;
         let ordinary = plan.plan();
-        let unit = ordinary.unit_bytes();
         let fills = ordinary.fills().iter();
         Ok(InPlace {
             way,
             fills: fills
-                .map(|fill| executor::fill_kernel(fill, unit, &Tuning::default()))
+                .map(|fill| Job::of_fill(ordinary, fill, &Tuning::default()))
                 .collect::<Result<_, _>>()?,
             general: ordinary.general().cloned(),
             plan,
@@ -266,11 +265,12 @@ impl InPlace {
 
     fn fill(&self, buffer: &mut [u8]) -> Result<(), InPlaceError> {
         for fill in &self.fills {
-            fill.run(buffer)?;
+            fill.fill(buffer)?;
         }
         if let Some(general) = &self.general {
             let plan = self.plan.plan();
-            let unit = plan.unit_bytes();
+            // Nothing packed is planned in place.
+            let unit = plan.unit_bytes().unwrap_or(1);
             let units = plan.destination_bytes() / unit as i64;
             general.for_each(0..units, |at, value| {
                 if let GeneralValue::Fill(pattern) = value {

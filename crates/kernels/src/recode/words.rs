@@ -1,0 +1,177 @@
+//! Vectors as words of 64 bits, for shifts and masks.
+
+/// A register of words of 64 bits.
+///
+/// # Safety of the functions
+///
+/// All require that the CPU has the instructions; `load` and `store` that as many bytes are readable or writable, without
+/// alignment.
+pub(crate) trait Words: Copy {
+    const BYTES: usize;
+
+    unsafe fn load(from: *const u8) -> Self;
+    unsafe fn store(self, to: *mut u8);
+    /// The same word everywhere.
+    unsafe fn splat(word: u64) -> Self;
+    unsafe fn and(self, other: Self) -> Self;
+    unsafe fn or(self, other: Self) -> Self;
+    /// `other` where the mask is zero, `self` where it is one.
+    #[inline(always)]
+    unsafe fn select(self, other: Self, mask: Self) -> Self {
+        // SAFETY: the caller's promise. With the bits that differ, masked, added to it, `other` is `self` there.
+        unsafe { self.xor(other).and(mask).xor(other) }
+    }
+    unsafe fn xor(self, other: Self) -> Self;
+    /// To higher bits of every word, by less than 64.
+    unsafe fn up(self, bits: u32) -> Self;
+    unsafe fn down(self, bits: u32) -> Self;
+}
+
+impl Words for u64 {
+    const BYTES: usize = 8;
+
+    #[inline(always)]
+    unsafe fn load(from: *const u8) -> Self {
+        // SAFETY: the caller's promise.
+        u64::from_le(unsafe { from.cast::<u64>().read_unaligned() })
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut u8) {
+        // SAFETY: the caller's promise.
+        unsafe { to.cast::<u64>().write_unaligned(self.to_le()) }
+    }
+
+    #[inline(always)]
+    unsafe fn splat(word: u64) -> Self {
+        word
+    }
+
+    #[inline(always)]
+    unsafe fn and(self, other: Self) -> Self {
+        self & other
+    }
+
+    #[inline(always)]
+    unsafe fn or(self, other: Self) -> Self {
+        self | other
+    }
+
+    #[inline(always)]
+    unsafe fn xor(self, other: Self) -> Self {
+        self ^ other
+    }
+
+    #[inline(always)]
+    unsafe fn up(self, bits: u32) -> Self {
+        self << bits
+    }
+
+    #[inline(always)]
+    unsafe fn down(self, bits: u32) -> Self {
+        self >> bits
+    }
+}
+
+/// Implements [`Words`] for a register; the names of the intrinsics differ, not what is done with them.
+#[cfg(target_arch = "x86_64")]
+macro_rules! words {
+    ($register:ty, $bytes:literal, $load:ident, $store:ident, $splat:ident, $and:ident, $or:ident, $xor:ident,
+     $up:ident, $down:ident) => {
+        impl Words for $register {
+            const BYTES: usize = $bytes;
+
+            #[inline(always)]
+            unsafe fn load(from: *const u8) -> Self {
+                // SAFETY: the caller vouches for the bytes and the CPU.
+                unsafe { $load(from.cast()) }
+            }
+
+            #[inline(always)]
+            unsafe fn store(self, to: *mut u8) {
+                // SAFETY: the caller vouches for the bytes and the CPU.
+                unsafe { $store(to.cast(), self) }
+            }
+
+            #[inline(always)]
+            unsafe fn splat(word: u64) -> Self {
+                // SAFETY: the caller vouches for the CPU.
+                unsafe { $splat(word as i64) }
+            }
+
+            #[inline(always)]
+            unsafe fn and(self, other: Self) -> Self {
+                // SAFETY: the caller vouches for the CPU.
+                unsafe { $and(self, other) }
+            }
+
+            #[inline(always)]
+            unsafe fn or(self, other: Self) -> Self {
+                // SAFETY: the caller vouches for the CPU.
+                unsafe { $or(self, other) }
+            }
+
+            #[inline(always)]
+            unsafe fn xor(self, other: Self) -> Self {
+                // SAFETY: the caller vouches for the CPU.
+                unsafe { $xor(self, other) }
+            }
+
+            #[inline(always)]
+            unsafe fn up(self, bits: u32) -> Self {
+                // SAFETY: the caller vouches for the CPU.
+                unsafe { $up(self, _mm_cvtsi32_si128(bits as i32)) }
+            }
+
+            #[inline(always)]
+            unsafe fn down(self, bits: u32) -> Self {
+                // SAFETY: the caller vouches for the CPU.
+                unsafe { $down(self, _mm_cvtsi32_si128(bits as i32)) }
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::*;
+
+    use super::Words;
+
+    words!(
+        __m128i,
+        16,
+        _mm_loadu_si128,
+        _mm_storeu_si128,
+        _mm_set1_epi64x,
+        _mm_and_si128,
+        _mm_or_si128,
+        _mm_xor_si128,
+        _mm_sll_epi64,
+        _mm_srl_epi64
+    );
+    words!(
+        __m256i,
+        32,
+        _mm256_loadu_si256,
+        _mm256_storeu_si256,
+        _mm256_set1_epi64x,
+        _mm256_and_si256,
+        _mm256_or_si256,
+        _mm256_xor_si256,
+        _mm256_sll_epi64,
+        _mm256_srl_epi64
+    );
+    words!(
+        __m512i,
+        64,
+        _mm512_loadu_si512,
+        _mm512_storeu_si512,
+        _mm512_set1_epi64,
+        _mm512_and_si512,
+        _mm512_or_si512,
+        _mm512_xor_si512,
+        _mm512_sll_epi64,
+        _mm512_srl_epi64
+    );
+}

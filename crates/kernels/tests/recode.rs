@@ -1,0 +1,400 @@
+//! Boxes whose elements are written anew, against the naive oracle: every way, every instruction set, both kinds of
+//! stores, windows at every byte, pages that fault right beside the buffers.
+
+mod common;
+
+use common::{SENTINEL, distinct, l, tunings};
+use minormajor_kernels::{
+    Buffer, Code, FillBits, FillLoop, Loop, NestError, Recode, Recoding, Scratch,
+};
+use proptest::prelude::*;
+
+/// A case: codes, and offsets and strides in bits.
+#[derive(Debug, Clone)]
+struct Case {
+    recoding: Recoding,
+    bits: (usize, usize),
+    source: usize,
+    destination: usize,
+    loops: Vec<Loop>,
+}
+
+fn bits(from: usize, to: usize) -> (Recoding, (usize, usize)) {
+    let recoding = Recoding {
+        source: Code::Bits(from),
+        destination: Code::Bits(to),
+    };
+    (recoding, (from, to))
+}
+
+/// Every pair of widths of which one is packed.
+fn packed() -> Vec<(Recoding, (usize, usize))> {
+    let widths = [1, 2, 4, 8];
+    let pairs = widths
+        .iter()
+        .flat_map(|&from| widths.map(|to| bits(from, to)));
+    pairs.filter(|&(_, bits)| bits != (8, 8)).collect()
+}
+
+/// Nests with distinct places in the destination, each side's loops in an order of its own, with gaps, repeats and
+/// reversals.
+fn nests(codes: Vec<(Recoding, (usize, usize))>) -> impl Strategy<Value = Case> {
+    let extent = prop_oneof![
+        3 => 1usize..6,
+        3 => prop::sample::select(vec![7, 8, 15, 16, 17, 31, 33]),
+        2 => prop::sample::select(vec![63, 64, 65, 100, 127, 128, 200, 513]),
+    ];
+    let each = (
+        extent,
+        any::<u32>(),
+        any::<u32>(),
+        0usize..5,
+        0usize..5,
+        0u8..12,
+        0u8..12,
+    );
+    (
+        prop::sample::select(codes),
+        prop::collection::vec(each, 0..6),
+        0usize..40,
+        0usize..40,
+    )
+        .prop_map(|((recoding, bits), mut loops, source, destination)| {
+            while loops.iter().map(|l| l.0).product::<usize>() > 30_000 {
+                loops.pop();
+            }
+            let strides =
+                |width: usize, key: &dyn Fn(usize) -> u32, gap: &dyn Fn(usize) -> usize| {
+                    let mut order: Vec<usize> = (0..loops.len()).collect();
+                    order.sort_by_key(|&i| key(i));
+                    let mut strides = vec![0isize; loops.len()];
+                    let mut next = width;
+                    for i in order {
+                        // Most loops follow one another closely; some gaps are whole bytes.
+                        next += [0, 0, 0, width.min(8), 8][gap(i)];
+                        if gap(i) == 4 && width < 8 {
+                            next = next.next_multiple_of(8);
+                        }
+                        strides[i] = next as isize;
+                        next *= loops[i].0;
+                    }
+                    strides
+                };
+            let s = strides(bits.0, &|i| loops[i].1, &|i| loops[i].3);
+            let d = strides(bits.1, &|i| loops[i].2, &|i| loops[i].4);
+            let mut case = Case {
+                recoding,
+                bits,
+                source: source * bits.0.min(8),
+                destination: destination * bits.1.min(8),
+                loops: Vec::new(),
+            };
+            for (i, &(extent, _, _, _, _, source_kind, destination_kind)) in
+                loops.iter().enumerate()
+            {
+                let (mut s, mut d) = (s[i], d[i]);
+                match source_kind {
+                    0 => s = 0,
+                    1 => {
+                        case.source += (extent - 1) * s as usize;
+                        s = -s;
+                    }
+                    _ => {}
+                }
+                if destination_kind == 0 {
+                    case.destination += (extent - 1) * d as usize;
+                    d = -d;
+                }
+                case.loops.push(l(extent, s, d));
+            }
+            case
+        })
+}
+
+/// The bits `at..at + width`, the lowest of a byte first.
+fn get(buffer: &[u8], at: usize, width: usize) -> u128 {
+    let bit = |i: usize| u128::from(buffer[i / 8] >> (i % 8) & 1);
+    (0..width).map(|i| bit(at + i) << i).sum()
+}
+
+fn set(buffer: &mut [u8], at: usize, width: usize, value: u128) {
+    for i in 0..width {
+        let byte = &mut buffer[(at + i) / 8];
+        let mask = 1 << ((at + i) % 8);
+        *byte = *byte & !mask | if value >> i & 1 == 1 { mask } else { 0 };
+    }
+}
+
+/// A source, and what a destination of sentinels becomes.
+fn expected(case: &Case) -> (Vec<u8>, Vec<u8>) {
+    let recode = Recode::new(case.recoding, case.source, case.destination, &case.loops).unwrap();
+    let from = distinct(recode.source_len());
+    let mut to = vec![SENTINEL; recode.destination_len() + 5];
+    common::elements(
+        case.source as isize,
+        case.destination as isize,
+        &case.loops,
+        &mut |s, d| {
+            let value = get(&from, s, case.bits.0.min(case.bits.1));
+            set(&mut to, d, case.bits.1, value);
+        },
+    );
+    (from, to)
+}
+
+fn check(case: &Case) -> Result<(), TestCaseError> {
+    let (from, want) = expected(case);
+    for tuning in tunings() {
+        let recode = Recode::tuned(
+            case.recoding,
+            case.source,
+            case.destination,
+            &case.loops,
+            &tuning,
+        )
+        .unwrap();
+        let mut to = vec![SENTINEL; want.len()];
+        recode.run(&from, &mut to, &mut Scratch::default()).unwrap();
+        let differs = to.iter().zip(&want).position(|(a, b)| a != b);
+        prop_assert!(
+            differs.is_none(),
+            "{} {tuning:?}: byte {differs:?} of {}",
+            recode.kernel(),
+            want.len()
+        );
+    }
+    Ok(())
+}
+
+fn check_windows(case: &Case, cuts: &[usize]) -> Result<(), TestCaseError> {
+    let (from, want) = expected(case);
+    let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (want.len() + 1)).collect();
+    cuts.extend([0, want.len()]);
+    cuts.sort_unstable();
+    let mut scratch = Scratch::default();
+    for tuning in tunings() {
+        let recode = Recode::tuned(
+            case.recoding,
+            case.source,
+            case.destination,
+            &case.loops,
+            &tuning,
+        )
+        .unwrap();
+        let mut to = vec![SENTINEL; want.len()];
+        for pair in cuts.windows(2) {
+            let window = &mut to[pair[0]..pair[1]];
+            recode
+                .run_window(&from, window, pair[0], &mut scratch)
+                .unwrap();
+        }
+        let differs = to.iter().zip(&want).position(|(a, b)| a != b);
+        prop_assert!(
+            differs.is_none(),
+            "{} {tuning:?}: byte {differs:?}",
+            recode.kernel()
+        );
+    }
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+fn check_between_guards(case: &Case) -> Result<(), TestCaseError> {
+    use common::guarded::Guarded;
+    let (from, want) = expected(case);
+    let want = &want[..want.len() - 5];
+    let mut scratch = Scratch::default();
+    for at_end in [false, true] {
+        let mut source = Guarded::new(&from, at_end);
+        for tuning in tunings() {
+            let recode = Recode::tuned(
+                case.recoding,
+                case.source,
+                case.destination,
+                &case.loops,
+                &tuning,
+            )
+            .unwrap();
+            let mut to = Guarded::new(&vec![SENTINEL; want.len()], at_end);
+            recode
+                .run(source.bytes(), to.bytes(), &mut scratch)
+                .unwrap();
+            prop_assert!(to.bytes() == want, "{} {tuning:?}", recode.kernel());
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn packed_elements_of_any_nest(case in nests(packed())) {
+        check(&case)?;
+    }
+
+    #[test]
+    fn windows_of_packed_elements(
+        case in nests(packed().into_iter().filter(|(_, bits)| bits.1 < 8).collect()),
+        cuts in prop::collection::vec(any::<usize>(), 0..8),
+    ) {
+        check_windows(&case, &cuts)?;
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn packed_elements_between_guards(case in nests(packed())) {
+        check_between_guards(&case)?;
+    }
+
+    #[test]
+    fn fills_of_packed_elements(
+        case in nests(vec![bits(1, 1), bits(2, 2), bits(4, 4)]),
+        pattern in any::<u8>(),
+        cuts in prop::collection::vec(any::<usize>(), 0..8),
+    ) {
+        let loops: Vec<FillLoop> = case
+            .loops
+            .iter()
+            .map(|l| FillLoop { extent: l.extent, destination: l.destination })
+            .collect();
+        let fill = FillBits::new(case.bits.1, pattern, case.destination, &loops).unwrap();
+        let mut want = vec![SENTINEL; fill.destination_len() + 3];
+        common::elements(0, case.destination as isize, &case.loops, &mut |_, d| {
+            set(&mut want, d, case.bits.1, pattern.into());
+        });
+        let mut to = vec![SENTINEL; want.len()];
+        fill.run(&mut to).unwrap();
+        prop_assert_eq!(&to, &want);
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (want.len() + 1)).collect();
+        cuts.extend([0, want.len()]);
+        cuts.sort_unstable();
+        let mut to = vec![SENTINEL; want.len()];
+        for pair in cuts.windows(2) {
+            fill.run_window(&mut to[pair[0]..pair[1]], pair[0]).unwrap();
+        }
+        prop_assert_eq!(&to, &want);
+    }
+}
+
+/// Matrices with rows that begin at any bit, on both sides: transposed, copied, as wide as a block and wider.
+#[test]
+fn packed_matrices() {
+    for (recoding, bits) in packed() {
+        for (rows, columns) in [
+            (3, 700),
+            (700, 3),
+            (64, 64),
+            (301, 257),
+            (1030, 517),
+            (16, 4099),
+        ] {
+            for gap in [0, 1, 8] {
+                let gap = |width: usize| if width < 8 { gap * width } else { 8 * gap };
+                let (s, d) = (columns * bits.0 + gap(bits.0), rows * bits.1 + gap(bits.1));
+                let along = columns * bits.1 + gap(bits.1);
+                for loops in [
+                    vec![
+                        l(rows, s as isize, bits.1 as isize),
+                        l(columns, bits.0 as isize, d as isize),
+                    ],
+                    vec![
+                        l(rows, s as isize, along as isize),
+                        l(columns, bits.0 as isize, bits.1 as isize),
+                    ],
+                ] {
+                    let case = Case {
+                        recoding,
+                        bits,
+                        source: 3 * bits.0,
+                        destination: 3 * bits.1,
+                        loops,
+                    };
+                    check(&case).unwrap_or_else(|error| panic!("{error} {case:?}"));
+                }
+            }
+        }
+    }
+}
+
+/// Runs of every short length, from and to every bit.
+#[test]
+fn packed_runs_of_every_length() {
+    for (recoding, bits) in packed() {
+        for run in (1..70).chain([127, 128, 129, 511, 512, 513, 1100]) {
+            for (from, to) in (0..8 / bits.0).flat_map(|f| (0..8 / bits.1).map(move |t| (f, t))) {
+                let case = Case {
+                    recoding,
+                    bits,
+                    source: from * bits.0,
+                    destination: to * bits.1,
+                    loops: vec![l(run, bits.0 as isize, bits.1 as isize)],
+                };
+                #[cfg(target_os = "linux")]
+                check_between_guards(&case).unwrap_or_else(|error| panic!("{error} {case:?}"));
+                check(&case).unwrap_or_else(|error| panic!("{error} {case:?}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn refused_boxes() {
+    let (nibbles, _) = bits(4, 4);
+    let (bytes, _) = bits(8, 8);
+    assert_eq!(
+        Recode::new(bytes, 0, 0, &[]).unwrap_err(),
+        NestError::Recoding { recoding: bytes }
+    );
+    assert_eq!(
+        Recode::new(nibbles, 2, 0, &[]).unwrap_err(),
+        NestError::CutByte {
+            buffer: Buffer::Source,
+            bits: 2,
+            width: 4
+        }
+    );
+    assert_eq!(
+        Recode::new(nibbles, 0, 0, &[l(2, 4, 6)]).unwrap_err(),
+        NestError::CutByte {
+            buffer: Buffer::Destination,
+            bits: 6,
+            width: 4
+        }
+    );
+    assert_eq!(
+        Recode::new(nibbles, 0, 0, &[l(2, -4, 4)]).unwrap_err(),
+        NestError::BeforeStart {
+            buffer: Buffer::Source,
+            lowest: -4
+        }
+    );
+    assert_eq!(
+        FillBits::new(3, 0, 0, &[]).unwrap_err(),
+        NestError::Width { width: 3 }
+    );
+    let three = Recode::new(nibbles, 0, 4, &[l(3, 4, 4)]).unwrap();
+    assert_eq!((three.source_len(), three.destination_len()), (2, 2));
+    let mut scratch = Scratch::default();
+    let mut to = [SENTINEL; 2];
+    assert_eq!(
+        three.run(&[1], &mut to, &mut scratch),
+        Err(NestError::TooShort {
+            buffer: Buffer::Source,
+            needed: 2,
+            got: 1
+        })
+    );
+    assert_eq!(
+        three.run(&[1, 2], &mut to[..1], &mut scratch),
+        Err(NestError::TooShort {
+            buffer: Buffer::Destination,
+            needed: 2,
+            got: 1
+        })
+    );
+    assert_eq!(to, [SENTINEL; 2]);
+    let none = Recode::new(nibbles, 0, 0, &[l(0, 4, 4)]).unwrap();
+    none.run(&[], &mut [], &mut scratch).unwrap();
+    none.run_window(&[], &mut [], 9, &mut scratch).unwrap();
+}
