@@ -129,7 +129,7 @@ impl Permutation {
     pub fn of(plan: &Plan) -> Option<Permutation> {
         let [whole] = plan.boxes() else { return None };
         let elements: i64 = whole.loops.iter().map(|l| l.extent).product();
-        let bytes = elements * plan.unit_bytes() as i64;
+        let bytes = elements * plan.unit_bytes()? as i64;
         if [plan.source_bytes(), plan.destination_bytes()] != [bytes; 2] {
             return None;
         }

@@ -81,8 +81,9 @@ struct BlockedJob {
 }
 
 impl Job {
-    fn new(case: &Case, plan: &Plan) -> Job {
-        let unit = plan.unit_bytes();
+    /// What Python is told; `None` where elements are written anew, which no library there does.
+    fn new(case: &Case, plan: &Plan) -> Option<Job> {
+        let unit = plan.unit_bytes()?;
         let boxes = plan.boxes().iter().map(|part| MoveJob {
             source: part.source,
             destination: part.destination,
@@ -114,7 +115,7 @@ impl Job {
                 to_blocks,
             },
         );
-        Job {
+        Some(Job {
             width: unit,
             source_bytes: plan.source_bytes(),
             destination_bytes: plan.destination_bytes(),
@@ -122,7 +123,7 @@ impl Job {
             fills: fills.collect(),
             permutation,
             blocked,
-        }
+        })
     }
 }
 
@@ -227,7 +228,10 @@ pub fn invite(
     case: &Case,
     plan: &Plan,
 ) -> Result<Vec<Box<dyn Contestant>>, String> {
-    let request = Request::Prepare(Box::new(Job::new(case, plan)));
+    let Some(job) = Job::new(case, plan) else {
+        return Ok(Vec::new());
+    };
+    let request = Request::Prepare(Box::new(job));
     let prepared: Prepared = python.borrow_mut().ask(&request)?;
     let contestant = |name| -> Box<dyn Contestant> {
         Box::new(There {

@@ -77,17 +77,17 @@ impl Libraries {
             permutation,
         };
         let mut invited = match plan.unit_bytes() {
-            1 => generic::<u8>(&job, &pool),
-            2 => generic::<u16>(&job, &pool),
-            4 => generic::<f32>(&job, &pool),
-            8 => generic::<f64>(&job, &pool),
+            Some(1) => generic::<u8>(&job, &pool),
+            Some(2) => generic::<u16>(&job, &pool),
+            Some(4) => generic::<f32>(&job, &pool),
+            Some(8) => generic::<f64>(&job, &pool),
             _ => generic::<u128>(&job, &pool),
         }?;
         match plan.unit_bytes() {
-            1 => invited.push(candle::<u8>(&job)?),
-            2 => invited.push(candle::<half::bf16>(&job)?),
-            4 => invited.push(candle::<f32>(&job)?),
-            8 => invited.push(candle::<f64>(&job)?),
+            Some(1) => invited.push(candle::<u8>(&job)?),
+            Some(2) => invited.push(candle::<half::bf16>(&job)?),
+            Some(4) => invited.push(candle::<f32>(&job)?),
+            Some(8) => invited.push(candle::<f64>(&job)?),
             _ => {}
         }
         Ok(invited)
