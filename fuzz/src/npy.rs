@@ -26,9 +26,9 @@ pub fn check_npy(bytes: &[u8]) {
     let is_fortran = order.len() > 1 && order.is_sorted();
     assert!(is_fortran || order.iter().rev().is_sorted(), "{shape}");
 
-    let written = header(shape.element_type(), &sizes, is_fortran)
+    let written = header(shape.element_type(), read.order, &sizes, is_fortran)
         .unwrap_or_else(|| panic!("{shape} was read and can't be written"));
     let again = read_header(&written).unwrap_or_else(|error| panic!("{shape}: {error}"));
-    assert_eq!(&again.shape, shape);
+    assert_eq!((&again.shape, again.order), (shape, read.order));
     assert_eq!(again.data_offset, written.len(), "{shape}");
 }

@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use minormajor::ElementType;
+use minormajor::plan::{ByteOrder, ByteOrders};
+
 use crate::{help, memory};
 
 /// Array shapes and memory layouts: where every element lies, and any layout to any other.
@@ -91,7 +94,7 @@ pub struct Plan {
     /// The shape to move from
     #[arg(value_name = "SRC")]
     pub source: String,
-    /// The shape to move to, or its layout alone: {0,1}
+    /// The shape to move to, or its layout alone: {0,1}; of another type, elements are converted
     #[arg(value_name = "DST")]
     pub destination: String,
     /// Say what was chosen for this machine, and how long it should take; measures the machine,
@@ -102,7 +105,7 @@ pub struct Plan {
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
     /// Inside one buffer: the steps, and the memory that they take beside it
-    #[arg(long, conflicts_with_all = ["explain", "src_strides", "dst_strides"])]
+    #[arg(long, conflicts_with_all = ["explain", "src_strides", "dst_strides", "src_endian", "dst_endian"])]
     pub in_place: bool,
     /// The most memory that running in place may take from the allocator: 0, 4096, 64KiB, 1MiB
     /// [default: 0]
@@ -110,6 +113,8 @@ pub struct Plan {
     pub memory: Option<usize>,
     #[command(flatten)]
     pub strides: Strides,
+    #[command(flatten)]
+    pub endians: Endians,
     /// Write a JSON object
     #[arg(long)]
     pub json: bool,
@@ -122,9 +127,11 @@ pub struct Bench {
     /// The shape to move from
     #[arg(value_name = "SRC")]
     pub source: String,
-    /// The shape to move to, or its layout alone: {0,1}
+    /// The shape to move to, or its layout alone: {0,1}; of another type, elements are converted
     #[arg(value_name = "DST")]
     pub destination: String,
+    #[command(flatten)]
+    pub endians: Endians,
     /// Threads of the relayout and of memcpy [default: as many as the machine has]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
@@ -146,6 +153,9 @@ pub struct Relayout {
     /// The layout to move to: {0,1} or {1,0:T(8,128)} [default: major to minor]
     #[arg(long, value_name = "LAYOUT", conflicts_with = "dst_strides")]
     pub to: Option<String>,
+    /// The element type to convert to; f32, f16 and bf16 become one another [default: the input's]
+    #[arg(long = "type", value_name = "TYPE", value_parser = element_type)]
+    pub element_type: Option<ElementType>,
     /// The shape of a raw input that has no .shape file beside it
     #[arg(long)]
     pub shape: Option<String>,
@@ -157,6 +167,8 @@ pub struct Relayout {
     pub memory: Option<usize>,
     #[command(flatten)]
     pub strides: Strides,
+    #[command(flatten)]
+    pub endians: Endians,
     /// Say nothing but errors
     #[arg(short, long)]
     pub quiet: bool,
@@ -192,6 +204,51 @@ pub struct Strides {
         allow_negative_numbers = true
     )]
     pub dst_offset: i64,
+}
+
+/// Byte orders.
+#[derive(Args, Debug)]
+pub struct Endians {
+    /// Which byte of the source's numbers comes first [default: little, or what a .npy file says]
+    #[arg(long, value_enum, value_name = "ORDER")]
+    pub src_endian: Option<Endian>,
+    /// Which byte of the destination's numbers comes first [default: little]
+    #[arg(long, value_enum, value_name = "ORDER")]
+    pub dst_endian: Option<Endian>,
+}
+
+/// Which byte of a number comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Endian {
+    /// The least significant one.
+    Little,
+    /// The most significant one.
+    Big,
+}
+
+impl From<Endian> for ByteOrder {
+    fn from(endian: Endian) -> ByteOrder {
+        match endian {
+            Endian::Little => ByteOrder::Little,
+            Endian::Big => ByteOrder::Big,
+        }
+    }
+}
+
+impl Endians {
+    /// Both, little where nothing is said.
+    pub fn orders(&self) -> ByteOrders {
+        ByteOrders {
+            source: self.src_endian.map_or(ByteOrder::Little, Into::into),
+            destination: self.dst_endian.map_or(ByteOrder::Little, Into::into),
+        }
+    }
+}
+
+/// An element type by its name.
+fn element_type(text: &str) -> Result<ElementType, String> {
+    text.parse()
+        .map_err(|_| "expected an element type such as f32, f16 or bf16".to_owned())
 }
 
 /// A number of threads: at least one.

@@ -4,13 +4,13 @@ use std::io::{self, Write};
 
 use minormajor::measure::{self, Measurement, Options, Times};
 use minormajor::plan::PlanClass;
-use minormajor::{ArrayShape, Machine, Relayout, sizes};
+use minormajor::{Machine, Relayout, sizes};
 use serde::Serialize;
 
 use crate::arguments;
 use crate::error::{Outcome, RequestError, Stop};
 use crate::output::Output;
-use crate::plan;
+use crate::side::Sides;
 
 /// Measures the relayout of the arguments.
 pub fn run(arguments: &arguments::Bench, output: &mut Output) -> Result<Outcome, Stop> {
@@ -34,8 +34,8 @@ pub fn run(arguments: &arguments::Bench, output: &mut Output) -> Result<Outcome,
 
 /// What was measured, and of what.
 struct Bench {
-    source: ArrayShape,
-    destination: ArrayShape,
+    source: String,
+    destination: String,
     class: PlanClass,
     /// Bytes read and written.
     moved: i128,
@@ -64,7 +64,9 @@ struct BenchObject {
 
 impl Bench {
     fn new(arguments: &arguments::Bench) -> Result<Bench, RequestError> {
-        let (source, destination, plan) = plan::plan_of(&arguments.source, &arguments.destination)?;
+        let to = &arguments.destination;
+        let sides = Sides::new(&arguments.source, to, &arguments.endians)?;
+        let plan = sides.plan(to)?;
         let refused = |error: &dyn ToString| RequestError {
             input: arguments.destination.clone(),
             error: error.to_string(),
@@ -76,8 +78,8 @@ impl Bench {
         let relayout = relayout.threads(options.threads);
         let found = measure::relayout(&relayout, &options).map_err(|error| refused(&error))?;
         Ok(Bench {
-            source,
-            destination,
+            source: sides.source_text(),
+            destination: sides.destination_text(),
             class: plan.class(),
             moved: i128::from(plan.bytes_read()) + i128::from(plan.bytes_written()),
             found,
@@ -96,8 +98,8 @@ impl Bench {
             ..
         } = &self.found;
         BenchObject {
-            source: self.source.to_string(),
-            destination: self.destination.to_string(),
+            source: self.source.clone(),
+            destination: self.destination.clone(),
             class: self.class.name(),
             bytes: *bytes,
             threads: *threads,

@@ -135,6 +135,15 @@ A side may be a strided part of a buffer: rows of 3 floats every 16 bytes, behin
     1 box to move: (extent, source stride, destination stride) in units of 4 bytes, outermost first
       from 16 to 0: (2, 4, 1) (3, 1, 2)
 
+A destination of another type converts: f32, f16 and bf16 to one another, rounded to the nearest,
+ties to even, and NaNs stay NaNs. So does another byte order, --src-endian or --dst-endian.
+
+  $ minormajor plan 'f32[2,3]' 'bf16[2,3]{0,1}' --src-endian big | grep -A2 why
+    why      dimension 1 is the minor one in the source, dimension 0 in the destination: a
+             transpose; big-endian f32 becomes bf16
+    reads    24 bytes (24B)
+    writes   12 bytes (12B)
+
 Inside one buffer, with no more memory from the allocator than --memory says:
 
   $ minormajor plan 'f32[4096,8192]' '{0,1}' --in-place --memory 0
@@ -207,6 +216,14 @@ the elements of such an output there would be zeros, and no .shape file stands b
 
   $ cat rows.bin
   defabc
+
+Values are converted on their way: here a big-endian f32, 1.0, becomes a half. Big-endian .npy files
+are read as what they are; a big-endian raw output has no .shape file, which could not say so.
+
+  $ printf '\\077\\200\\000\\000' > one.bin
+
+  $ minormajor relayout one.bin half.npy --shape 'f32[1]' --src-endian big --type f16
+  half.npy: copy to f16[1]{0}, 4 bytes read, 2 written in 0.001 s (0.01 GB/s), 0.003 s in all
 
 The output is written beside its place and renamed when it is whole. GB/s counts bytes read and
 written over the time that the move took; the whole includes writing to the disk.";

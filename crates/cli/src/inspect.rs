@@ -3,11 +3,13 @@
 use std::io::{self, Write};
 
 use minormajor::files::{FileInfo, inspect};
+use minormajor::plan::ByteOrder;
 use serde::Serialize;
 
 use crate::arguments::Inspect;
 use crate::error::{Outcome, RequestError, Stop};
 use crate::output::Output;
+use crate::side::described;
 
 /// Says what every file of the arguments holds.
 pub fn run(arguments: &Inspect, output: &mut Output) -> Result<Outcome, Stop> {
@@ -26,7 +28,10 @@ pub fn run(arguments: &Inspect, output: &mut Output) -> Result<Outcome, Stop> {
                     writeln!(
                         output,
                         "{file}: {}, array {}: {}, {bytes} bytes from byte {}",
-                        info.format, array.name, array.shape, array.offset
+                        info.format,
+                        array.name,
+                        described(array.order, &array.shape),
+                        array.offset
                     )?;
                 }
             }
@@ -59,6 +64,8 @@ struct FileObject<'a> {
 struct ArrayObject<'a> {
     name: &'a str,
     shape: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    byte_order: Option<&'static str>,
 }
 
 impl<'a> FileObject<'a> {
@@ -72,6 +79,7 @@ impl<'a> FileObject<'a> {
                 .map(|array| ArrayObject {
                     name: &array.name,
                     shape: array.shape.to_string(),
+                    byte_order: (array.order != ByteOrder::Little).then(|| array.order.name()),
                 })
                 .collect(),
         }

@@ -3,16 +3,16 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use minormajor::plan::{FillBox, FillLoop, Loop, MoveBox};
-use minormajor::{ArrayShape, Explanation, ExtraMemory, Level, Machine, Plan, Relayout, sizes};
+use minormajor::plan::{Change, FillBox, FillLoop, Loop, MoveBox};
+use minormajor::{Explanation, ExtraMemory, Level, Machine, Plan, Relayout, sizes};
 use serde::Serialize;
 
 use crate::arguments;
 use crate::describe::counted;
-use crate::error::{Outcome, RequestError, Stop};
+use crate::error::{Outcome, Stop};
+use crate::in_place;
 use crate::output::Output;
-use crate::side::{self, Side};
-use crate::{in_place, request};
+use crate::side::{Side, Sides};
 
 /// Boxes and fills that people are shown; JSON has them all.
 const SHOWN: usize = 32;
@@ -28,14 +28,14 @@ pub fn run(arguments: &arguments::Plan, output: &mut Output) -> Result<Outcome, 
 
 fn answer(arguments: &arguments::Plan, output: &mut Output) -> Result<(), Stop> {
     let to = &arguments.destination;
-    let (source, destination) = side::sides(&arguments.source, to, &arguments.strides)?;
+    let sides = Sides::new(&arguments.source, to, &arguments.endians)?;
+    let sides = sides.with_strides(&arguments.strides)?;
     if let (true, Side::Array(source), Side::Array(destination)) =
-        (arguments.in_place, &source, &destination)
+        (arguments.in_place, &sides.source, &sides.destination)
     {
         return in_place::run(arguments, source, destination, output);
     }
-    let plan = Plan::new(source.place(), destination.place())
-        .map_err(|error| RequestError::new(to, 1, error))?;
+    let plan = sides.plan(to)?;
     let relayout = Relayout::new(&plan).map_err(|error| Stop::Line(error.to_string()))?;
     let relayout = relayout.threads(arguments.threads.unwrap_or(0));
     let extra = relayout.extra_memory();
@@ -49,6 +49,7 @@ fn answer(arguments: &arguments::Plan, output: &mut Output) -> Result<(), Stop> 
         output.write_all(b"\n")?;
         return Ok(());
     }
+    let (source, destination) = (sides.source_text(), sides.destination_text());
     writeln!(output, "{source}\nto {destination}\n")?;
     write_text(&plan, extra, output)?;
     if let Some(explanation) = explanation {
@@ -58,13 +59,6 @@ fn answer(arguments: &arguments::Plan, output: &mut Output) -> Result<(), Stop> 
         }
     }
     Ok(())
-}
-
-/// The plan from the array that one text names to the array, or the layout, that another does.
-pub fn plan_of(from: &str, to: &str) -> Result<(ArrayShape, ArrayShape, Plan), RequestError> {
-    let (source, destination) = request::arrays(from, to)?;
-    let plan = Plan::new(&source, &destination).map_err(|error| RequestError::new(to, 1, error))?;
-    Ok((source, destination, plan))
 }
 
 /// Memory beside the buffers, for people.
@@ -83,6 +77,8 @@ struct PlanObject<'a> {
     reason: String,
     source_unit_bits: i64,
     destination_unit_bits: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    converts: Option<ConversionObject>,
     bytes_read: i64,
     bytes_written: i64,
     extra_bytes: usize,
@@ -91,6 +87,13 @@ struct PlanObject<'a> {
     fills: Vec<FillObject<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     explain: Option<ExplainObject>,
+}
+
+/// What values become on their way: `big-endian f32` and `bf16`.
+#[derive(Serialize)]
+struct ConversionObject {
+    from: String,
+    to: String,
 }
 
 #[derive(Serialize)]
@@ -187,6 +190,16 @@ impl PlanObject<'_> {
             reason: plan.reason(),
             source_unit_bits: plan.source_unit_bits(),
             destination_unit_bits: plan.destination_unit_bits(),
+            converts: match plan.change() {
+                Change::Values {
+                    source,
+                    destination,
+                } => Some(ConversionObject {
+                    from: source.to_string(),
+                    to: destination.to_string(),
+                }),
+                _ => None,
+            },
             bytes_read: plan.bytes_read(),
             bytes_written: plan.bytes_written(),
             extra_bytes: extra.heap,

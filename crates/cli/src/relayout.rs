@@ -22,6 +22,10 @@ pub fn run(arguments: &Relayout, output: &mut Output) -> Result<Outcome, Stop> {
     if let Some(shape) = &arguments.shape {
         options.input_shape = Some(request::array(shape, shape.len())?);
     }
+    options.element_type = arguments.element_type;
+    let orders = &arguments.endians;
+    options.input_order = orders.src_endian.map(Into::into);
+    options.output_order = orders.orders().destination;
     options.memory = arguments.memory;
     options.input_strides = file_strides(
         arguments.strides.src_strides.as_deref(),
@@ -52,13 +56,13 @@ pub fn run(arguments: &Relayout, output: &mut Output) -> Result<Outcome, Stop> {
     Ok(Outcome::Done)
 }
 
-fn file_strides(strides: Option<&str>, byte_offset: i64) -> Result<Option<FileStrides>, Stop> {
+fn file_strides(strides: Option<&str>, offset: i64) -> Result<Option<FileStrides>, Stop> {
     let Some(strides) = strides else {
         return Ok(None);
     };
     Ok(Some(FileStrides {
-        byte_strides: side::byte_strides(strides)?,
-        byte_offset,
+        strides: side::parse_strides(strides)?,
+        offset,
     }))
 }
 
@@ -113,7 +117,7 @@ fn summary(report: &RelayoutReport) -> String {
         "{}: {} to {}, {} bytes read, {} written in {seconds:.3} s{rate}, {:.3} s in all",
         report.output.display(),
         report.plan.class(),
-        report.destination,
+        side::described(report.orders.destination, &report.destination),
         report.bytes_read,
         report.bytes_written,
         report.elapsed.as_secs_f64(),

@@ -3,9 +3,10 @@
 
 use std::fmt;
 
-use minormajor::{ArrayShape, Place, StridedView};
+use minormajor::plan::{ByteOrder, ByteOrders};
+use minormajor::{ArrayShape, Place, Plan, StridedView};
 
-use crate::arguments::Strides;
+use crate::arguments::{Endians, Strides};
 use crate::error::RequestError;
 use crate::request;
 
@@ -26,13 +27,14 @@ impl Side {
         }
     }
 
-    fn new(shape: ArrayShape, strides: Option<&str>, offset: i64) -> Result<Side, RequestError> {
-        match strides {
-            None => Ok(Side::Array(shape)),
-            Some(strides) => {
-                let view = view(&shape, strides, offset)?;
+    fn strided(self, strides: Option<&str>, offset: i64) -> Result<Side, RequestError> {
+        match (self, strides) {
+            (Side::Array(shape), Some(text)) => {
+                let view = StridedView::of_array(&shape, &parse_strides(text)?, offset)
+                    .map_err(|error| RequestError::new(text, 1, error))?;
                 Ok(Side::Strided(shape.without_layout(), view))
             }
+            (side, _) => Ok(side),
         }
     }
 }
@@ -59,21 +61,64 @@ impl fmt::Display for Side {
     }
 }
 
-/// The array that one text names, and the array, or the layout of it, that another does.
-pub fn sides(from: &str, to: &str, strides: &Strides) -> Result<(Side, Side), RequestError> {
-    let (source, destination) = request::arrays(from, to)?;
-    Ok((
-        Side::new(source, strides.src_strides.as_deref(), strides.src_offset)?,
-        Side::new(
-            destination,
-            strides.dst_strides.as_deref(),
-            strides.dst_offset,
-        )?,
-    ))
+/// Both sides of a relayout.
+pub struct Sides {
+    pub source: Side,
+    pub destination: Side,
+    orders: ByteOrders,
 }
 
-/// Strides in bytes, one a dimension: `40,4`.
-pub fn byte_strides(text: &str) -> Result<Vec<i64>, RequestError> {
+impl Sides {
+    /// The array that one text names, and the array, or the layout of it, that another does.
+    pub fn new(from: &str, to: &str, endians: &Endians) -> Result<Sides, RequestError> {
+        let (source, destination) = request::arrays(from, to)?;
+        Ok(Sides {
+            source: Side::Array(source),
+            destination: Side::Array(destination),
+            orders: endians.orders(),
+        })
+    }
+
+    /// The same arrays with strides of their own.
+    pub fn with_strides(self, strides: &Strides) -> Result<Sides, RequestError> {
+        let (from, to) = (&strides.src_strides, &strides.dst_strides);
+        Ok(Sides {
+            source: self.source.strided(from.as_deref(), strides.src_offset)?,
+            destination: self
+                .destination
+                .strided(to.as_deref(), strides.dst_offset)?,
+            ..self
+        })
+    }
+
+    /// The plan from one to the other, which converts the elements where the types say so. `to` is
+    /// the destination's text.
+    pub fn plan(&self, to: &str) -> Result<Plan, RequestError> {
+        Plan::converting(self.source.place(), self.destination.place(), self.orders)
+            .map_err(|error| RequestError::new(to, 1, error))
+    }
+
+    /// How people are shown the source.
+    pub fn source_text(&self) -> String {
+        described(self.orders.source, &self.source)
+    }
+
+    /// How people are shown the destination.
+    pub fn destination_text(&self) -> String {
+        described(self.orders.destination, &self.destination)
+    }
+}
+
+/// An array with its byte order, if that is not the usual one.
+pub fn described(order: ByteOrder, array: &impl fmt::Display) -> String {
+    match order {
+        ByteOrder::Little => array.to_string(),
+        ByteOrder::Big => format!("big-endian {array}"),
+    }
+}
+
+/// Strides, one a dimension: `40,4`.
+pub fn parse_strides(text: &str) -> Result<Vec<i64>, RequestError> {
     if text.is_empty() {
         return Ok(Vec::new());
     }
@@ -84,7 +129,7 @@ pub fn byte_strides(text: &str) -> Result<Vec<i64>, RequestError> {
             RequestError::new(
                 text,
                 column,
-                format!("expected a number of bytes, found `{part}`"),
+                format!("expected a whole number, found `{part}`"),
             )
         })?;
         strides.push(stride);
@@ -93,30 +138,15 @@ pub fn byte_strides(text: &str) -> Result<Vec<i64>, RequestError> {
     Ok(strides)
 }
 
-fn view(shape: &ArrayShape, strides: &str, offset: i64) -> Result<StridedView, RequestError> {
-    let refused = |error: &dyn ToString| RequestError::new(strides, 1, error.to_string());
-    let sizes = shape.sizes().map_err(|error| refused(&error))?;
-    let element_type = shape.element_type();
-    let strides_of = byte_strides(strides)?;
-    // E(bits) of a packed layout: then strides count elements.
-    let view = match shape.element_bits() {
-        bits if element_type.packs_in(bits) => {
-            StridedView::packed(element_type, bits as u32, &sizes, &strides_of, offset)
-        }
-        _ => StridedView::new(element_type, &sizes, &strides_of, offset),
-    };
-    view.map_err(|error| refused(&error))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::byte_strides;
+    use super::parse_strides;
 
     #[test]
     fn strides_that_are_no_numbers_have_a_column() {
-        assert_eq!(byte_strides("40,4").unwrap(), [40, 4]);
-        assert_eq!(byte_strides("-8, 0").unwrap(), [-8, 0]);
-        assert!(byte_strides("").unwrap().is_empty());
+        assert_eq!(parse_strides("40,4").unwrap(), [40, 4]);
+        assert_eq!(parse_strides("-8, 0").unwrap(), [-8, 0]);
+        assert!(parse_strides("").unwrap().is_empty());
         for (text, column) in [
             ("40,x", 4),
             ("40,,4", 4),
@@ -125,7 +155,7 @@ mod tests {
             ("99999999999999999999", 1),
         ] {
             assert_eq!(
-                byte_strides(text).unwrap_err().column,
+                parse_strides(text).unwrap_err().column,
                 Some(column),
                 "{text}"
             );

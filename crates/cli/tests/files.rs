@@ -130,6 +130,113 @@ fn a_relayout_that_can_t_be_leaves_no_file() {
     }
 }
 
+/// Big-endian floats as NumPy saves them, to halves and back, and through raw files.
+#[test]
+fn values_change_on_their_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let npy = |descr: &str, shape: &str, values: &[u8]| {
+        let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
+        let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+        bytes.extend(format!("{header:<117}\n").bytes());
+        bytes.extend(values);
+        bytes
+    };
+    let floats = [1.0f32, -2.0, 65520.0, 0.5, f32::NAN, 3.0];
+    let big: Vec<u8> = floats.iter().flat_map(|x| x.to_be_bytes()).collect();
+    fs::write(at("big.npy"), npy(">f4", "(2, 3)", &big)).unwrap();
+    let big_file = at("big.npy");
+    let ran = run(["inspect".as_ref(), big_file.as_os_str()]);
+    let said = "array big: big-endian f32[2,3]{1,0}, 24 bytes from byte 128\n";
+    assert!(ran.assert_done().out.ends_with(said), "{}", ran.out);
+    let ran = run(["inspect".as_ref(), big_file.as_os_str(), "--json".as_ref()]);
+    assert_eq!(
+        ran.assert_done().json()[0]["arrays"][0]["byte_order"],
+        "big"
+    );
+
+    let ran = relayout(
+        &big_file,
+        &at("halves.npy"),
+        &["--type", "f16", "--to", "{0,1}"],
+    );
+    assert!(
+        ran.assert_done()
+            .out
+            .contains("to f16[2,3]{0,1}, 24 bytes read, 12 written"),
+        "{}",
+        ran.out
+    );
+    let halves = fs::read(at("halves.npy")).unwrap();
+    assert!(halves[10..].starts_with(b"{'descr': '<f2', 'fortran_order': True"));
+    let expected: [u16; 6] = [0x3c00, 0x3800, 0xc000, 0x7e00, 0x7c00, 0x4200];
+    let expected: Vec<u8> = expected.iter().flat_map(|x| x.to_le_bytes()).collect();
+    assert_eq!(&halves[128..], expected);
+
+    // A raw file doesn't say its order, so the command does, on both sides.
+    let out = ["--dst-endian", "big"];
+    relayout(&at("halves.npy"), &at("raw.bin"), &out).assert_done();
+    assert!(!at("raw.bin.shape").exists());
+    let back = [
+        "--shape",
+        "f16[2,3]",
+        "--src-endian",
+        "big",
+        "--type",
+        "f32",
+    ];
+    let ran = relayout(&at("raw.bin"), &at("back.npy"), &[&back[..], &out].concat());
+    assert!(
+        ran.assert_done()
+            .out
+            .contains("to big-endian f32[2,3]{1,0}, 12 bytes read"),
+        "{}",
+        ran.out
+    );
+    let mut rounded = floats;
+    rounded[2] = f32::INFINITY;
+    let rounded: Vec<u8> = rounded.iter().flat_map(|x| x.to_be_bytes()).collect();
+    let back = fs::read(at("back.npy")).unwrap();
+    assert!(back[10..].starts_with(b"{'descr': '>f4', 'fortran_order': False"));
+    assert_eq!(&back[128..], rounded);
+
+    for (more, cause) in [
+        (&["--type", "s32"][..], "f32 can't be converted to s32"),
+        (&["--type", "bf16"], "has no element type bf16"),
+        (
+            &["--src-endian", "little"],
+            "big.npy: is big-endian, but the order given is little",
+        ),
+    ] {
+        let ran = relayout(&big_file, &at("none.npy"), more);
+        assert!(ran.assert_failed().contains(cause), "{}", ran.err);
+    }
+    let ran = relayout(&big_file, &at("none.npy"), &["--type", "f33"]);
+    assert!(
+        ran.code == 2 && ran.err.contains("an element type such as"),
+        "{}",
+        ran.err
+    );
+}
+
+/// Every second nibble of a raw file: strides of packed elements count elements.
+#[test]
+fn packed_elements_may_have_strides() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("in.bin"), [0x21, 0x43, 0x65]).unwrap();
+    let more = [
+        "--shape",
+        "u4[3]{0:E(4)}",
+        "--src-strides",
+        "2",
+        "--src-offset",
+        "1",
+    ];
+    relayout(&at("in.bin"), &at("out.bin"), &more).assert_done();
+    assert_eq!(fs::read(at("out.bin")).unwrap(), [2, 4, 6]);
+}
+
 #[test]
 fn inspect_says_what_files_hold() {
     let folder = tempfile::tempdir().unwrap();

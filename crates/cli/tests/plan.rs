@@ -150,6 +150,44 @@ fn packed_elements_count_in_bits() {
 }
 
 #[test]
+fn values_of_another_type_or_byte_order_are_converted() {
+    let shapes = ["plan", "f32[2,3]", "bf16[2,3]{0,1}", "--src-endian", "big"];
+    let text = run(shapes).assert_done().out.clone();
+    for part in [
+        "big-endian f32[2,3]{1,0}\nto bf16[2,3]{0,1}\n",
+        "a transpose; big-endian f32 becomes bf16\n",
+        "  reads    24 bytes (24B)\n  writes   12 bytes (12B)\n",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    let found = run(shapes.iter().chain(&["--json"]))
+        .assert_done()
+        .json()
+        .remove(0);
+    assert_eq!(
+        found["converts"],
+        json!({"from": "big-endian f32", "to": "bf16"})
+    );
+    // Bytes have no order.
+    let ran = run(["plan", "u8[4]", "{0}", "--dst-endian", "big", "--json"]);
+    assert_eq!(ran.assert_done().json()[0]["class"], "identity");
+    let ran = run(["plan", "f32[2]", "f64[2]"]);
+    let said = ran.assert_failed();
+    assert!(
+        said.contains("f32 can't be converted to f64; expected two of f32, f16 and bf16"),
+        "{said}"
+    );
+    let ran = run(["plan", "f32[2]", "{0}", "--src-endian", "middle"]);
+    assert!(
+        ran.code == 2 && ran.err.contains("little, big"),
+        "{}",
+        ran.err
+    );
+    let ran = run(["plan", "--in-place", "f32[2]", "bf16[2]"]);
+    assert!(ran.assert_failed().contains("keeps the element type"));
+}
+
+#[test]
 fn what_has_no_plan_is_an_error() {
     for (source, destination, input, column) in [
         ("f32[2,3", "{0,1}", "f32[2,3", 8),
@@ -157,7 +195,7 @@ fn what_has_no_plan_is_an_error() {
         ("f32[2,3]", "{0}", "{0}", 3),
         ("f32[2,3]", "{0,1:PAD(3,2)}", "{0,1:PAD(3,2)}", 12),
         ("f32[2,3]", "f32[3,2]", "f32[3,2]", 1),
-        ("f32[2,3]", "f16[2,3]", "f16[2,3]", 1),
+        ("f32[2,3]", "s32[2,3]", "s32[2,3]", 1),
         ("f32[2,?]", "{0,1}", "f32[2,?]", 7),
         ("f32[2]", "f32[?]", "f32[?]", 5),
         ("(f32[2])", "{0}", "(f32[2])", 1),
@@ -197,7 +235,7 @@ fn a_side_may_have_strides() {
     for (more, cause) in [
         (
             &["--src-strides", "16,x"][..],
-            "column 4: expected a number of bytes",
+            "column 4: expected a whole number",
         ),
         (&["--src-strides", "16"], "2 sizes and 1 strides"),
         (

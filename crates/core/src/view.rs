@@ -4,6 +4,7 @@ use smallvec::SmallVec;
 
 use crate::ElementType;
 use crate::array::ArrayShape;
+use crate::error::ShapeError;
 
 /// An array in a buffer, each dimension with a stride in bytes of any sign: a slice of a larger
 /// array, a picture with a row pitch, a reversed or (with stride 0) repeated dimension.
@@ -67,6 +68,9 @@ pub enum ViewError {
         element_type: ElementType,
         bits: u32,
     },
+    /// A size is missing.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
 }
 
 /// The widths of a packed element, for messages.
@@ -124,6 +128,33 @@ impl StridedView {
             return Err(ViewError::Packed { element_type, bits });
         }
         StridedView::checked(element_type, Some(bits), sizes, strides, offset)
+    }
+
+    /// A view of an array of this shape's type and sizes; [`packed`](StridedView::packed) where
+    /// its layout packs elements. Nothing else of the layout counts.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](StridedView::new); [`ViewError::Shape`] where a size is missing.
+    ///
+    /// ```
+    /// use minormajor_core::{Shape, StridedView};
+    ///
+    /// let nibbles: Shape = "u4[2,3]{1,0:E(4)}".parse()?;
+    /// // Rows every five elements.
+    /// let view = StridedView::of_array(nibbles.as_array()?, &[5, 1], 0)?;
+    /// assert_eq!((view.packed_bits(), view.buffer_bytes()), (Some(4), 4));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn of_array(
+        shape: &ArrayShape,
+        strides: &[i64],
+        offset: i64,
+    ) -> Result<StridedView, ViewError> {
+        let element_type = shape.element_type();
+        let bits = shape.element_bits();
+        let packed_bits = element_type.packs_in(bits).then_some(bits as u32);
+        StridedView::checked(element_type, packed_bits, &shape.sizes()?, strides, offset)
     }
 
     fn checked(

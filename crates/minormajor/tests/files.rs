@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use minormajor::files::{FileError, RelayoutOptions, RelayoutReport, inspect, npy, relayout_file};
+use minormajor::plan::ByteOrder;
 use minormajor::{ArrayShape, ElementType, Layout, Shape};
 
 struct Directory(tempfile::TempDir);
@@ -26,7 +27,7 @@ impl Directory {
 
     /// A .npy file in C order, each byte of it unlike its neighbours.
     fn write_npy(&self, name: &str, element_type: ElementType, sizes: &[i64]) -> PathBuf {
-        let mut bytes = npy::header(element_type, sizes, false).unwrap();
+        let mut bytes = npy::header(element_type, ByteOrder::Little, sizes, false).unwrap();
         let data = sizes.iter().product::<i64>() * i64::from(element_type.byte_width());
         bytes.extend((0..data).map(|i| (i * 7 + i / 256) as u8));
         self.write(name, bytes)
@@ -149,13 +150,13 @@ fn the_shipped_picture_comes_back_from_every_layout() {
 #[test]
 fn fortran_order_is_what_numpy_means_by_it() {
     let directory = Directory::new();
-    let mut bytes = npy::header(ElementType::U8, &[2, 3], false).unwrap();
+    let mut bytes = npy::header(ElementType::U8, ByteOrder::Little, &[2, 3], false).unwrap();
     bytes.extend(b"abcdef");
     let input = directory.write("c.npy", bytes);
     let output = directory.path("f.npy");
     let report = run(&input, &output, "{0,1}").unwrap();
     assert_eq!((report.bytes_read, report.bytes_written), (6, 6));
-    let mut expected = npy::header(ElementType::U8, &[2, 3], true).unwrap();
+    let mut expected = npy::header(ElementType::U8, ByteOrder::Little, &[2, 3], true).unwrap();
     expected.extend(b"adbecf");
     assert_eq!(fs::read(&output).unwrap(), expected);
     assert_eq!(shape_of(&output), "u8[2,3]{0,1}");
@@ -297,7 +298,13 @@ fn files_that_lie_about_their_size_are_errors() {
         ("zip.npy", b"PK\x03\x04".to_vec(), "not a .npy file"),
         (
             "huge.npy",
-            npy::header(ElementType::F64, &[1 << 40, 1 << 10], false).unwrap(),
+            npy::header(
+                ElementType::F64,
+                ByteOrder::Little,
+                &[1 << 40, 1 << 10],
+                false,
+            )
+            .unwrap(),
             "holds 0 bytes",
         ),
         (
@@ -307,7 +314,7 @@ fn files_that_lie_about_their_size_are_errors() {
         ),
         (
             "beyond.npy",
-            npy::header(ElementType::F64, &[i64::MAX, 2], false).unwrap(),
+            npy::header(ElementType::F64, ByteOrder::Little, &[i64::MAX, 2], false).unwrap(),
             "2^63 - 1",
         ),
     ];
@@ -484,9 +491,9 @@ fn raw_files_may_have_strides() {
     let (input, output) = (folder.path().join("in.bin"), folder.path().join("out.bin"));
     fs::write(&input, b"..a-b-c-d-e-f-").unwrap();
     fs::write(folder.path().join("out.bin.shape"), "u8[9]").unwrap();
-    let strides = |byte_strides: &[i64], byte_offset| FileStrides {
-        byte_strides: byte_strides.to_vec(),
-        byte_offset,
+    let strides = |strides: &[i64], offset| FileStrides {
+        strides: strides.to_vec(),
+        offset,
     };
     let mut options = RelayoutOptions::default();
     options.input_shape = Some(array("u8[2,3]"));

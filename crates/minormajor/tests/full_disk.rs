@@ -7,6 +7,7 @@ use std::process::Command;
 
 use minormajor::ElementType;
 use minormajor::files::{FileError, RelayoutOptions, npy, relayout_file};
+use minormajor::plan::ByteOrder;
 
 /// A small file system of its own, unmounted when dropped.
 struct Small(tempfile::TempDir);
@@ -49,7 +50,7 @@ fn a_full_disk_is_an_error() {
     let plenty = tempfile::tempdir().unwrap();
     let input = plenty.path().join("in.npy");
     let mut file = fs::File::create(&input).unwrap();
-    file.write_all(&npy::header(ElementType::U8, &[2, 1 << 20], false).unwrap())
+    file.write_all(&npy::header(ElementType::U8, ByteOrder::Little, &[2, 1 << 20], false).unwrap())
         .unwrap();
     file.write_all(&vec![1; 2 << 20]).unwrap();
     let options = RelayoutOptions::default();
@@ -66,7 +67,7 @@ fn a_full_disk_is_an_error() {
     }
     // A file that fits still does.
     let fits = plenty.path().join("fits.npy");
-    let mut bytes = npy::header(ElementType::U8, &[3], false).unwrap();
+    let mut bytes = npy::header(ElementType::U8, ByteOrder::Little, &[3], false).unwrap();
     bytes.extend([1, 2, 3]);
     fs::write(&fits, bytes).unwrap();
     relayout_file(&fits, small.0.path().join("out.bin"), &options, &|_, _| {}).unwrap();

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use minormajor::files::{RelayoutOptions, npy, relayout_file};
+use minormajor::plan::ByteOrder;
 use minormajor::{ElementType, Layout};
 
 /// Anonymous memory of this process, in KiB.
@@ -29,8 +30,16 @@ fn a_large_file_takes_little_anonymous_memory() {
         directory.path().join("out.npy"),
     );
     let mut file = fs::File::create(&input).unwrap();
-    file.write_all(&npy::header(ElementType::F32, &[SIDE as i64; 2], false).unwrap())
-        .unwrap();
+    file.write_all(
+        &npy::header(
+            ElementType::F32,
+            ByteOrder::Little,
+            &[SIDE as i64; 2],
+            false,
+        )
+        .unwrap(),
+    )
+    .unwrap();
     for row in 0..SIDE {
         let row = (row * SIDE) as u32..((row + 1) * SIDE) as u32;
         file.write_all(&row.flat_map(u32::to_le_bytes).collect::<Vec<u8>>())

@@ -6,5 +6,6 @@ pub mod golden;
 pub mod hlo;
 pub mod in_place;
 pub mod large;
+pub mod numbers;
 pub mod oracle;
 pub mod strategy;

@@ -4,6 +4,8 @@
 use minormajor_core::plan::GeneralValue;
 use minormajor_core::{ArrayShape, Layout, PaddingValue, Plan, TileDimension};
 
+use crate::numbers::Conversion;
+
 /// What [`elements`] puts into padding.
 pub const SENTINEL: u8 = 0xee;
 
@@ -155,8 +157,20 @@ pub fn relayout(
     destination_shape: &ArrayShape,
     before: &[u8],
 ) -> Vec<u8> {
+    let none = Conversion::none(source_shape.element_type());
+    converting(source_shape, source, destination_shape, before, &none)
+}
+
+/// The same, with every element's value converted.
+pub fn converting(
+    source_shape: &ArrayShape,
+    source: &[u8],
+    destination_shape: &ArrayShape,
+    before: &[u8],
+    conversion: &Conversion,
+) -> Vec<u8> {
     let (from, to) = (stored_bits(source_shape), stored_bits(destination_shape));
-    let width = value_bits(source_shape).min(value_bits(destination_shape));
+    let (read, kept) = (value_bits(source_shape), value_bits(destination_shape));
     let layout = layout(destination_shape);
     let value = match layout.padded_dimensions() {
         [] => PaddingValue::Zero,
@@ -166,9 +180,8 @@ pub fn relayout(
     let allocated = allocated_elements(destination_shape) as usize;
     if value != PaddingValue::Unknown {
         let bytes = destination_shape.element_type().padding_bytes(value);
-        let bytes = u128::from_le_bytes(bytes.unwrap_or([0; 16]));
+        let bytes = conversion.arranged(u128::from_le_bytes(bytes.unwrap_or([0; 16])));
         for position in 0..allocated {
-            let kept = value_bits(destination_shape);
             set_bits(&mut destination, position * to, to, 0);
             set_bits(&mut destination, position * to, kept, bytes);
         }
@@ -180,7 +193,8 @@ pub fn relayout(
         let at = position(source_shape, &index) as usize * from;
         let put = position(destination_shape, &index) as usize * to;
         set_bits(&mut destination, put, to, 0);
-        set_bits(&mut destination, put, width, bits(source, at, width));
+        let value = conversion.of(bits(source, at, read));
+        set_bits(&mut destination, put, kept, value);
     }
     destination
 }

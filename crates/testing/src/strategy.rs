@@ -1,10 +1,13 @@
 //! Random arrays and layouts, small enough to be checked element by element.
 
+use minormajor_core::plan::{ByteOrder, ByteOrders};
 use minormajor_core::{
     ArrayShape, ElementType, Layout, PaddingValue, Shape, StridedView, Tile, TileDimension,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
+
+use crate::numbers::Conversion;
 
 /// Sizes of dimensions: mostly primes, so that nothing divides by chance, and the ends.
 fn size() -> impl Strategy<Value = i64> {
@@ -137,6 +140,39 @@ pub fn relayout() -> impl Strategy<Value = (ArrayShape, ArrayShape)> {
             destination
                 .allocated_elements()
                 .is_some_and(|n| n <= MAX_ALLOCATED)
+        })
+}
+
+/// An array in two layouts, the values of the second converted: another byte order, f32, f16 and
+/// bf16 as one another, or both; and how.
+pub fn conversion() -> impl Strategy<Value = (ArrayShape, ArrayShape, Conversion)> {
+    let numbers = vec![ElementType::F32, ElementType::F16, ElementType::Bf16];
+    let types = prop_oneof![
+        3 => (select(numbers.clone()), select(numbers)),
+        1 => element_type().prop_map(|t| (t, t)),
+    ];
+    let order = select(vec![ByteOrder::Little, ByteOrder::Big]);
+    (types, sizes(), order.clone(), order)
+        .prop_flat_map(|((from, to), sizes, source, destination)| {
+            let orders = ByteOrders {
+                source,
+                destination,
+            };
+            let side = |t| (Just(sizes.clone()), layout(t, sizes.clone()), Just(t));
+            (side(from), side(to), Just(Conversion { from, to, orders }))
+        })
+        .prop_map(|(from, to, conversion)| {
+            let [from, to] = [from, to].map(|(sizes, layout, element_type)| {
+                let shape = ArrayShape::new(element_type, sizes).expect("a small array");
+                shape
+                    .with_layout(layout)
+                    .expect("a layout made for the array")
+            });
+            (from, to, conversion)
+        })
+        .prop_filter("too much padding", |(from, to, _)| {
+            let few = |n| n <= MAX_ALLOCATED;
+            from.allocated_elements().is_some_and(few) && to.allocated_elements().is_some_and(few)
         })
 }
 

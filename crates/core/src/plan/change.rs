@@ -69,26 +69,15 @@ pub enum Change {
 }
 
 impl Change {
-    /// The change of values between two types in these byte orders, if that is possible.
-    pub(super) fn of_values(
-        source: ElementType,
-        destination: ElementType,
-        orders: ByteOrders,
-    ) -> Option<Change> {
+    /// The change of values from one encoding to another, if that is possible.
+    pub(super) fn of_values(source: Encoding, destination: Encoding) -> Option<Change> {
         use ElementType::{Bf16, F16, F32};
-        let is_number = |t| matches!(t, F32 | F16 | Bf16);
-        if source != destination && !(is_number(source) && is_number(destination)) {
+        let is_number = |encoding: Encoding| matches!(encoding.element_type, F32 | F16 | Bf16);
+        if source.element_type != destination.element_type
+            && !(is_number(source) && is_number(destination))
+        {
             return None;
         }
-        let encoding = |element_type: ElementType, order| Encoding {
-            element_type,
-            order: match element_type.byte_width() {
-                1 => ByteOrder::Little,
-                _ => order,
-            },
-        };
-        let source = encoding(source, orders.source);
-        let destination = encoding(destination, orders.destination);
         Some(if source == destination {
             Change::None
         } else {
@@ -101,6 +90,17 @@ impl Change {
 }
 
 impl Encoding {
+    /// Values of this type; bytes of their own have no order.
+    pub(super) fn new(element_type: ElementType, order: ByteOrder) -> Encoding {
+        Encoding {
+            element_type,
+            order: match element_type.byte_width() {
+                1 => ByteOrder::Little,
+                _ => order,
+            },
+        }
+    }
+
     /// Bytes of a number in the order of its own: half an element of a complex type.
     pub fn part_bytes(&self) -> usize {
         let width = self.element_type.byte_width() as usize;

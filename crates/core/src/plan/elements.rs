@@ -1,6 +1,6 @@
 //! Which arrays and elements can be moved, and the units that positions count in.
 
-use super::change::{ByteOrders, Change};
+use super::change::{ByteOrders, Change, Encoding};
 use crate::ElementType;
 use crate::error::ShapeError;
 use crate::view::Place;
@@ -93,6 +93,8 @@ pub(crate) struct Elements {
     pub destination_unit_bits: i64,
     /// What becomes of a unit.
     pub change: Change,
+    /// How the destination writes values, changed or not.
+    pub destination: Encoding,
     /// Bits of an element's value in the source.
     pub source_value_bits: i64,
     /// Units of the destination that an element's value takes; more than 1 only where a unit is
@@ -127,12 +129,13 @@ impl Elements {
             });
         }
         let orders = orders.unwrap_or_default();
-        let change = Change::of_values(source_type, destination_type, orders).ok_or(
-            PlanError::Conversion {
+        let source_values = Encoding::new(source_type, orders.source);
+        let destination_values = Encoding::new(destination_type, orders.destination);
+        let change =
+            Change::of_values(source_values, destination_values).ok_or(PlanError::Conversion {
                 source_type,
                 destination_type,
-            },
-        )?;
+            })?;
         let (from, to) = (Storage::new(source)?, Storage::new(destination)?);
         if let Place::Strided(view) = destination
             && !view.elements_are_apart()
@@ -159,6 +162,7 @@ impl Elements {
             } else {
                 change
             },
+            destination: destination_values,
             source_value_bits: from_width.min(from.bits),
             value_units: to_width.min(to.bits) / destination_unit_bits,
             source_units: from.bits / source_unit_bits,
@@ -181,10 +185,7 @@ impl Elements {
 
     /// A little-endian value's bytes as the destination has them.
     pub fn arranged(&self, value: [u8; 16]) -> [u8; 16] {
-        match self.change {
-            Change::Values { destination, .. } => destination.arrange(value),
-            Change::None | Change::Bits => value,
-        }
+        self.destination.arrange(value)
     }
 
     /// The bytes of a unit of an element, at the front; a packed one in the lowest bits.

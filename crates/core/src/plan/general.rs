@@ -134,6 +134,9 @@ impl Where {
 
     fn found(&self, position: i64) -> Found {
         match self {
+            Where::Map { map, units } if position / units >= map.allocated_elements() => {
+                Found::Outside
+            }
             Where::Map { map, units } => match map.locate(position / units) {
                 Some((index, false)) => Found::Element(index, position % units),
                 _ => Found::Padding(position % units),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use minormajor_core::plan::PlanError;
+use minormajor_core::plan::{ByteOrder, PlanError};
 use minormajor_core::{ArrayShape, ElementType, ParseError, ShapeError, ViewError};
 
 use super::npy::NpyError;
@@ -67,6 +67,14 @@ pub enum FileError {
         path: PathBuf,
         given: Box<ArrayShape>,
         found: Box<ArrayShape>,
+    },
+    /// The caller's byte order is not the one that the file says.
+    #[error("{}: is {found}-endian, but the order given is {given}; leave it out, or give the same", shown(.path))]
+    #[allow(missing_docs)]
+    OtherOrder {
+        path: PathBuf,
+        given: ByteOrder,
+        found: ByteOrder,
     },
     /// The file's length is not that of its shape.
     #[error("{}: holds {found} bytes of data, but {shape} takes {expected}: {}", shown(.path), remedy(*.found, *.expected))]

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use minormajor_core::ArrayShape;
+use minormajor_core::plan::ByteOrder;
 
 use super::{FileError, Input, format_of, map_input};
 
@@ -24,6 +25,8 @@ pub struct ArrayInfo {
     pub name: String,
     /// Its type, sizes and layout.
     pub shape: ArrayShape,
+    /// The order of its elements' bytes; little where they have one, and where a raw file doesn't say.
+    pub order: ByteOrder,
     /// Bytes from the start of the file to the array.
     pub offset: u64,
 }
@@ -38,10 +41,11 @@ pub struct ArrayInfo {
 /// ```
 /// use minormajor::files::{inspect, npy};
 /// use minormajor::ElementType;
+/// use minormajor::plan::ByteOrder;
 ///
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("column.npy");
-/// let mut bytes = npy::header(ElementType::U8, &[2, 1], false).unwrap();
+/// let mut bytes = npy::header(ElementType::U8, ByteOrder::Little, &[2, 1], false).unwrap();
 /// bytes.extend([1, 2]);
 /// std::fs::write(&path, bytes)?;
 ///
@@ -59,6 +63,7 @@ pub fn inspect(path: impl AsRef<Path>) -> Result<FileInfo, FileError> {
         path,
         bytes: &bytes,
         given: None,
+        order: None,
         strides: None,
     })?;
     Ok(FileInfo {
@@ -68,6 +73,7 @@ pub fn inspect(path: impl AsRef<Path>) -> Result<FileInfo, FileError> {
             .map(|array| ArrayInfo {
                 name: array.name,
                 shape: array.shape,
+                order: array.order,
                 offset: array.offset as u64,
             })
             .collect(),

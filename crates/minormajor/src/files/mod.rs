@@ -19,7 +19,8 @@ mod relayout;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use minormajor_core::{ArrayShape, Place, StridedView};
+use minormajor_core::plan::ByteOrder;
+use minormajor_core::{ArrayShape, ElementType, Place, StridedView};
 use minormajor_kernels::MappedFile;
 
 pub use error::FileError;
@@ -41,8 +42,8 @@ trait Format: Sync {
     fn read(&self, input: &Input<'_>) -> Result<Vec<Array>, FileError>;
 
     /// What stands around the bytes of an array in a new file at `path`; an error where the
-    /// format can't hold an array of this shape. `None` is for an array with strides of its own.
-    fn frame(&self, path: &Path, shape: Option<&ArrayShape>) -> Result<Frame, FileError>;
+    /// format can't hold this array.
+    fn frame(&self, path: &Path, array: &Array) -> Result<Frame, FileError>;
 }
 
 /// A file to read.
@@ -51,6 +52,8 @@ struct Input<'a> {
     bytes: &'a [u8],
     /// The shape that the caller says it has.
     given: Option<&'a ArrayShape>,
+    /// The byte order that the caller says it has.
+    order: Option<ByteOrder>,
     /// Where its elements lie, if not in a layout.
     strides: Option<&'a FileStrides>,
 }
@@ -63,6 +66,8 @@ struct Array {
     offset: usize,
     /// Where its elements lie, if not in a layout.
     view: Option<StridedView>,
+    /// Little where elements have one byte.
+    order: ByteOrder,
 }
 
 impl Array {
@@ -97,30 +102,24 @@ impl Array {
 /// use minormajor::files::FileStrides;
 ///
 /// // Rows of 3 elements of 4 bytes, every 16 bytes, behind a header of 64.
-/// let rows = FileStrides { byte_strides: vec![16, 4], byte_offset: 64 };
+/// let rows = FileStrides { strides: vec![16, 4], offset: 64 };
 /// # let _ = rows;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileStrides {
-    /// Bytes from an element to the next one of each dimension; 0 repeats, negative walks back.
-    pub byte_strides: Vec<i64>,
-    /// The byte of the file at which the element of index 0, 0, .. begins.
-    pub byte_offset: i64,
+    /// From an element to the next one of each dimension: in bytes, or in elements where the
+    /// array's layout packs them. 0 repeats, negative walks back.
+    pub strides: Vec<i64>,
+    /// Where in the file the element of index 0, 0, .. begins, counted as strides are.
+    pub offset: i64,
 }
 
 impl FileStrides {
     /// The array in the file.
     fn view(&self, path: &Path, shape: &ArrayShape) -> Result<StridedView, FileError> {
-        let sizes = shape.sizes().map_err(|source| FileError::Shape {
+        StridedView::of_array(shape, &self.strides, self.offset).map_err(|source| FileError::View {
             path: path.to_owned(),
             source: Box::new(source),
-        })?;
-        let (strides, offset) = (&self.byte_strides, self.byte_offset);
-        StridedView::new(shape.element_type(), &sizes, strides, offset).map_err(|source| {
-            FileError::View {
-                path: path.to_owned(),
-                source: Box::new(source),
-            }
         })
     }
 }
@@ -156,6 +155,18 @@ impl Input<'_> {
         }
     }
 
+    /// The byte order that the caller gave must be the one that the file says.
+    fn check_order(&self, found: ByteOrder) -> Result<(), FileError> {
+        match self.order {
+            Some(given) if given != found => Err(FileError::OtherOrder {
+                path: self.path.to_owned(),
+                given,
+                found,
+            }),
+            _ => Ok(()),
+        }
+    }
+
     /// A format whose arrays have no strides of their own.
     fn check_not_strided(&self, format: &'static str) -> Result<(), FileError> {
         match self.strides {
@@ -180,6 +191,14 @@ impl Input<'_> {
             });
         }
         Ok(())
+    }
+}
+
+/// A byte order of elements; those of one byte have none.
+fn order_of(element_type: ElementType, order: Option<ByteOrder>) -> ByteOrder {
+    match element_type.byte_width() {
+        1 => ByteOrder::Little,
+        _ => order.unwrap_or_default(),
     }
 }
 

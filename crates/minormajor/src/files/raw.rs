@@ -5,10 +5,11 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use minormajor_core::plan::ByteOrder;
 use minormajor_core::{ArrayShape, Shape};
 
 use super::error::{FileError, io_error};
-use super::{Array, Format, Frame, Input};
+use super::{Array, Format, Frame, Input, order_of};
 
 /// The longest shape text that is read, in bytes.
 const MAX_TEXT: u64 = 1 << 20;
@@ -55,13 +56,18 @@ impl Format for Raw {
         };
         Ok(vec![Array {
             name: input.stem(),
+            order: order_of(shape.element_type(), input.order),
             shape,
             offset: 0,
             view,
         }])
     }
 
-    fn frame(&self, path: &Path, shape: Option<&ArrayShape>) -> Result<Frame, FileError> {
+    fn frame(&self, path: &Path, array: &Array) -> Result<Frame, FileError> {
+        // A shape's text has no word for strides and byte orders: it would be read as another array.
+        let shape = array
+            .in_layout()
+            .filter(|_| array.order == ByteOrder::Little);
         let text = shape.map(|shape| format!("{shape}\n").into_bytes());
         Ok(Frame {
             header: Vec::new(),

@@ -3,22 +3,28 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use minormajor_core::{ArrayShape, Layout, Plan};
+use minormajor_core::plan::{ByteOrder, ByteOrders};
+use minormajor_core::{ArrayShape, ElementType, Layout, Plan, ShapeError};
 
 use super::error::{FileError, io_error};
 use super::output::Output;
-use super::{Array, FileStrides, Input, format_of, map_input};
+use super::{Array, FileStrides, Input, format_of, map_input, order_of};
 use crate::memory::{FILE_HEAP, PLANNED_HEAP};
 use crate::{ExtraMemory, Progress, Relayout, RunError};
 
-/// What to do with the input's array; `default()` moves it to the default layout.
+/// What to do with the input's array; `default()` moves it to the default layout, in
+/// little-endian bytes.
 ///
 /// ```
-/// use minormajor::Layout;
 /// use minormajor::files::RelayoutOptions;
+/// use minormajor::plan::ByteOrder;
+/// use minormajor::{ElementType, Layout};
 ///
+/// // Columns of big-endian halves.
 /// let mut options = RelayoutOptions::default();
 /// options.layout = Some(Layout::ascending(2));
+/// options.element_type = Some(ElementType::F16);
+/// options.output_order = ByteOrder::Big;
 /// ```
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
@@ -26,10 +32,18 @@ pub struct RelayoutOptions {
     /// The shape of a raw input that has none beside it. For an input that says its shape it
     /// must be the same.
     pub input_shape: Option<ArrayShape>,
+    /// The byte order of a raw input; little if absent. For an input that says its order it must
+    /// be the same.
+    pub input_order: Option<ByteOrder>,
     /// Where the elements of a raw input lie, in place of its shape's layout.
     pub input_strides: Option<FileStrides>,
     /// The layout to move to; the default one, major to minor, if absent.
     pub layout: Option<Layout>,
+    /// The type to convert the elements to, as [`Plan::converting`] does; theirs if absent.
+    pub element_type: Option<ElementType>,
+    /// The byte order to write; little by default. A raw output that is big-endian has no shape
+    /// file, since a shape's text can't say so.
+    pub output_order: ByteOrder,
     /// Where the elements of a raw output shall lie, in place of a layout. What lies between them
     /// is zero, and the output has no shape file.
     pub output_strides: Option<FileStrides>,
@@ -50,6 +64,8 @@ pub struct RelayoutReport {
     pub source: ArrayShape,
     /// The shape of the array in the output; without a layout if it has strides of its own.
     pub destination: ArrayShape,
+    /// The byte orders of both; little where elements have one byte.
+    pub orders: ByteOrders,
     /// How it was moved.
     pub plan: Plan,
     /// The most memory that was taken, beside the mapped files.
@@ -81,11 +97,12 @@ pub struct RelayoutReport {
 ///
 /// ```
 /// use minormajor::files::{relayout_file, npy, RelayoutOptions};
+/// use minormajor::plan::ByteOrder;
 /// use minormajor::{ElementType, Layout};
 ///
 /// let directory = tempfile::tempdir()?;
 /// let (rows, columns) = (directory.path().join("rows.npy"), directory.path().join("columns.npy"));
-/// let mut bytes = npy::header(ElementType::U8, &[2, 3], false).unwrap();
+/// let mut bytes = npy::header(ElementType::U8, ByteOrder::Little, &[2, 3], false).unwrap();
 /// bytes.extend(b"abcdef");
 /// std::fs::write(&rows, bytes)?;
 ///
@@ -121,6 +138,7 @@ fn move_file(
         path: input,
         bytes: &bytes,
         given: options.input_shape.as_ref(),
+        order: options.input_order,
         strides: options.input_strides.as_ref(),
     })?;
     // Both formats hold one array.
@@ -130,7 +148,11 @@ fn move_file(
         path: input.to_owned(),
         source: Box::new(error),
     };
-    let plan = Plan::new(array.place(), target.place()).map_err(failed)?;
+    let orders = ByteOrders {
+        source: array.order,
+        destination: target.order,
+    };
+    let plan = Plan::converting(array.place(), target.place(), orders).map_err(failed)?;
     let refused = |error| FileError::Run {
         path: output.to_owned(),
         source: error,
@@ -140,7 +162,7 @@ fn move_file(
         .threads(options.threads.unwrap_or(0));
     let (relayout, extra) = bounded(relayout, &plan, options.memory).map_err(refused)?;
 
-    let frame = output_format.frame(output, target.in_layout())?;
+    let frame = output_format.frame(output, &target)?;
     let file = Output::create(output, &frame, plan.destination_bytes() as u64)?;
     let mut map = file.map()?;
     let (header, data) = map.split_at_mut(frame.header.len());
@@ -165,6 +187,7 @@ fn move_file(
         bytes_written: plan.bytes_written() as u64,
         source: array.described(),
         destination: target.described(),
+        orders,
         plan,
         moving,
         elapsed: started.elapsed(),
@@ -179,6 +202,12 @@ fn target(
     options: &RelayoutOptions,
 ) -> Result<Array, FileError> {
     let source = &array.shape;
+    let element_type = options.element_type.unwrap_or(source.element_type());
+    let refused = |error: ShapeError| FileError::Shape {
+        path: input.to_owned(),
+        source: Box::new(error),
+    };
+    let source = &source.with_element_type(element_type).map_err(refused)?;
     let (shape, view) = match &options.output_strides {
         Some(strides) => (source.clone(), Some(strides.view(output, source)?)),
         None => {
@@ -203,6 +232,7 @@ fn target(
         shape,
         offset: 0,
         view,
+        order: order_of(element_type, Some(options.output_order)),
     })
 }
 

@@ -1,9 +1,11 @@
 //! The header: read from untrusted bytes, written as NumPy does.
 
+use minormajor_core::plan::ByteOrder;
 use minormajor_core::{ArrayShape, ElementType, Layout};
 
 use super::error::NpyError;
 use super::scan::{Scanner, excerpt};
+use crate::files::order_of;
 
 /// The longest header that is read, in bytes. NumPy's own limit is 10,000 characters.
 pub const MAX_HEADER: usize = 1 << 20;
@@ -22,6 +24,8 @@ const ALIGNMENT: usize = 64;
 pub struct NpyHeader {
     /// Type, sizes and layout: major to minor for C order, minor to major for Fortran order.
     pub shape: ArrayShape,
+    /// The order of an element's bytes; little where it has one.
+    pub order: ByteOrder,
     /// Bytes from the start of the file to the first element.
     pub data_offset: usize,
     /// Version of the format: (1, 0), (2, 0) or (3, 0).
@@ -36,16 +40,17 @@ pub struct NpyHeader {
 ///
 /// # Errors
 ///
-/// [`NpyError`]; an element type that XLA has no name for, or whose bytes are big-endian, is
-/// [`NpyError::DataType`].
+/// [`NpyError`]; an element type that XLA has no name for is [`NpyError::DataType`].
 ///
 /// ```
 /// use minormajor::files::npy::{header, read_header};
 /// use minormajor::ElementType;
+/// use minormajor::plan::ByteOrder;
 ///
-/// let bytes = header(ElementType::F32, &[2, 3], true).unwrap();
+/// let bytes = header(ElementType::F32, ByteOrder::Big, &[2, 3], true).unwrap();
 /// let read = read_header(&bytes)?;
 /// assert_eq!(read.shape.to_string(), "f32[2,3]{0,1}");
+/// assert_eq!(read.order, ByteOrder::Big);
 /// assert_eq!(read.data_offset, bytes.len());
 /// # Ok::<(), minormajor::files::npy::NpyError>(())
 /// ```
@@ -83,9 +88,10 @@ pub fn read_header(bytes: &[u8]) -> Result<NpyHeader, NpyError> {
     let Some(text) = bytes.get(text_start..data_offset) else {
         return Err(truncated(data_offset as u64, bytes));
     };
-    let shape = read_dictionary(&mut Scanner::new(text, text_start))?;
+    let (shape, order) = read_dictionary(&mut Scanner::new(text, text_start))?;
     Ok(NpyHeader {
         shape,
+        order,
         data_offset,
         version: (major, minor),
     })
@@ -98,7 +104,7 @@ fn truncated(needed: u64, bytes: &[u8]) -> NpyError {
     }
 }
 
-fn read_dictionary(scanner: &mut Scanner<'_>) -> Result<ArrayShape, NpyError> {
+fn read_dictionary(scanner: &mut Scanner<'_>) -> Result<(ArrayShape, ByteOrder), NpyError> {
     let (mut descr, mut fortran_order, mut sizes) = (None, None, None);
     scanner.expect(b'{', "{")?;
     while !scanner.eat(b'}') {
@@ -127,13 +133,14 @@ fn read_dictionary(scanner: &mut Scanner<'_>) -> Result<ArrayShape, NpyError> {
         key: "fortran_order",
     })?;
     let sizes = sizes.ok_or(NpyError::MissingKey { key: "shape" })?;
-    let element_type = read_dtype(descr)?;
+    let (element_type, order) = read_dtype(descr)?;
     let shape = ArrayShape::new(element_type, &sizes)?;
-    Ok(if fortran_order {
+    let shape = if fortran_order {
         shape.with_layout(Layout::ascending(sizes.len()))?
     } else {
         shape
-    })
+    };
+    Ok((shape, order))
 }
 
 /// `()`, `(3,)`, `(3, 4)`; `(3)` is no tuple in Python.
@@ -175,7 +182,7 @@ const TYPES: [(&str, ElementType); 14] = [
 ];
 
 /// A value of the key `descr`: a type string in quotes, or the list of a structured type.
-fn read_dtype(descr: &[u8]) -> Result<ElementType, NpyError> {
+fn read_dtype(descr: &[u8]) -> Result<(ElementType, ByteOrder), NpyError> {
     let descr = descr.trim_ascii();
     let mut scanner = Scanner::new(descr, 0);
     let text = match scanner.string("a string") {
@@ -213,14 +220,12 @@ fn read_dtype(descr: &[u8]) -> Result<ElementType, NpyError> {
             },
         ));
     };
-    let one_byte = element_type.byte_width() == 1;
-    if !one_byte && (order == b'>' || order == b'=' && cfg!(target_endian = "big")) {
-        return Err(refused(
-            text,
-            "its bytes are big-endian; convert the array with astype to a little-endian type, such as '<f4', first",
-        ));
-    }
-    Ok(element_type)
+    let order = match order {
+        b'>' => ByteOrder::Big,
+        b'=' if cfg!(target_endian = "big") => ByteOrder::Big,
+        _ => ByteOrder::Little,
+    };
+    Ok((element_type, order_of(element_type, Some(order))))
 }
 
 fn refused(descr: &[u8], remedy: &'static str) -> NpyError {
@@ -231,12 +236,12 @@ fn refused(descr: &[u8], remedy: &'static str) -> NpyError {
 }
 
 /// NumPy's type string for an element type, where it has one: `<f4` for f32, `|b1` for pred.
-pub(super) fn dtype_of(element_type: ElementType) -> Option<String> {
+pub(super) fn dtype_of(element_type: ElementType, order: ByteOrder) -> Option<String> {
     let &(name, _) = TYPES.iter().find(|(_, known)| *known == element_type)?;
-    let order = if element_type.byte_width() == 1 {
-        '|'
-    } else {
-        '<'
+    let order = match order {
+        _ if element_type.byte_width() == 1 => '|',
+        ByteOrder::Little => '<',
+        ByteOrder::Big => '>',
     };
     Some(format!("{order}{name}"))
 }
@@ -250,18 +255,24 @@ pub(super) fn dtype_of(element_type: ElementType) -> Option<String> {
 /// ```
 /// use minormajor::files::npy::header;
 /// use minormajor::ElementType;
+/// use minormajor::plan::ByteOrder;
 ///
-/// let bytes = header(ElementType::C64, &[2, 3], false).unwrap();
+/// let bytes = header(ElementType::C64, ByteOrder::Little, &[2, 3], false).unwrap();
 /// assert_eq!(bytes.len(), 128);
 /// assert!(bytes[10..].starts_with(b"{'descr': '<c8', 'fortran_order': False, 'shape': (2, 3), }"));
-/// assert_eq!(header(ElementType::Bf16, &[2, 3], false), None);
+/// assert_eq!(header(ElementType::Bf16, ByteOrder::Little, &[2, 3], false), None);
 /// ```
-pub fn header(element_type: ElementType, sizes: &[i64], fortran_order: bool) -> Option<Vec<u8>> {
+pub fn header(
+    element_type: ElementType,
+    order: ByteOrder,
+    sizes: &[i64],
+    fortran_order: bool,
+) -> Option<Vec<u8>> {
     if sizes.len() > MAX_RANK {
         return None;
     }
-    let descr = dtype_of(element_type)?;
-    let order = if fortran_order { "True" } else { "False" };
+    let descr = dtype_of(element_type, order)?;
+    let fortran = if fortran_order { "True" } else { "False" };
     let mut tuple = sizes
         .iter()
         .map(i64::to_string)
@@ -271,7 +282,7 @@ pub fn header(element_type: ElementType, sizes: &[i64], fortran_order: bool) -> 
         tuple.push(',');
     }
     let mut text =
-        format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': ({tuple}), }}");
+        format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': ({tuple}), }}");
     // NumPy leaves room for the major dimension to grow to 21 digits in place.
     let growing = if fortran_order {
         sizes.last()
@@ -321,10 +332,16 @@ mod tests {
         let ranks: [&[i64]; 5] = [&[], &[0], &[7], &[2, 3], &[1, 0, 5]];
         for (_, element_type) in TYPES {
             for sizes in ranks {
-                for fortran_order in [false, true] {
-                    let bytes = header(element_type, sizes, fortran_order).unwrap();
+                for (fortran_order, order) in [
+                    (false, ByteOrder::Little),
+                    (true, ByteOrder::Little),
+                    (false, ByteOrder::Big),
+                    (true, ByteOrder::Big),
+                ] {
+                    let bytes = header(element_type, order, sizes, fortran_order).unwrap();
                     assert_eq!(bytes.len() % 64, 0);
                     let read = read_header(&bytes).unwrap();
+                    assert_eq!(read.order, order_of(element_type, Some(order)));
                     assert_eq!(read.data_offset, bytes.len());
                     assert_eq!(read.shape.element_type(), element_type);
                     assert_eq!(read.shape.sizes().unwrap(), sizes);
@@ -336,9 +353,12 @@ mod tests {
         }
         let most = vec![i64::MAX; 63];
         let sizes = [&[0][..], &most].concat();
-        let bytes = header(ElementType::U8, &sizes, false).unwrap();
+        let bytes = header(ElementType::U8, ByteOrder::Little, &sizes, false).unwrap();
         assert_eq!(read_header(&bytes).unwrap().shape.sizes().unwrap(), sizes);
-        assert_eq!(header(ElementType::U8, &[1; 65], false), None);
+        assert_eq!(
+            header(ElementType::U8, ByteOrder::Little, &[1; 65], false),
+            None
+        );
     }
 
     #[test]
@@ -365,6 +385,10 @@ mod tests {
                 "f64[3]{0}",
             ),
             (
+                "{'descr': '>c16', 'fortran_order': False, 'shape': (3,)}",
+                "c128[3]{0}",
+            ),
+            (
                 "{'descr': '>b1', 'fortran_order': False, 'shape': (0,)}",
                 "pred[0]{0}",
             ),
@@ -387,8 +411,6 @@ mod tests {
     #[test]
     fn other_types_are_errors_that_name_them() {
         for (descr, remedy) in [
-            ("'>f4'", "big-endian"),
-            ("'>c16'", "big-endian"),
             ("'|V2'", "bf16"),
             ("'|O'", "objects"),
             ("'<U3'", "strings"),
@@ -483,7 +505,7 @@ mod tests {
                 limit: 1 << 20
             })
         );
-        let whole = header(ElementType::F32, &[3], false).unwrap();
+        let whole = header(ElementType::F32, ByteOrder::Little, &[3], false).unwrap();
         for length in 8..whole.len() {
             let needed = if length < 10 { 10 } else { 128 };
             let expected = NpyError::Truncated {
@@ -496,7 +518,7 @@ mod tests {
 
     #[test]
     fn no_damage_panics() {
-        let whole = header(ElementType::F32, &[3, 4], true).unwrap();
+        let whole = header(ElementType::F32, ByteOrder::Little, &[3, 4], true).unwrap();
         for place in 0..whole.len() {
             for byte in 0..=255 {
                 let mut damaged = whole.clone();

@@ -38,17 +38,21 @@ impl Format for Npy {
             source: Box::new(source),
         })?;
         input.check_given(&header.shape)?;
+        if header.shape.element_type().byte_width() > 1 {
+            input.check_order(header.order)?;
+        }
         input.check_length(&header.shape, header.data_offset)?;
         Ok(vec![Array {
             name: input.stem(),
             shape: header.shape,
             offset: header.data_offset,
             view: None,
+            order: header.order,
         }])
     }
 
-    fn frame(&self, path: &Path, shape: Option<&ArrayShape>) -> Result<Frame, FileError> {
-        let Some(shape) = shape else {
+    fn frame(&self, path: &Path, array: &Array) -> Result<Frame, FileError> {
+        let Some(shape) = array.in_layout() else {
             return Err(FileError::Strided {
                 path: path.to_owned(),
                 format: self.extension(),
@@ -60,7 +64,7 @@ impl Format for Npy {
             limit,
             shape: Box::new(shape.clone()),
         };
-        if dtype_of(shape.element_type()).is_none() {
+        if dtype_of(shape.element_type(), array.order).is_none() {
             return Err(FileError::TypeOutsideFormat {
                 path: path.to_owned(),
                 format: self.extension(),
@@ -92,7 +96,7 @@ impl Format for Npy {
                     .iter()
                     .filter_map(|d| d.bound())
                     .collect();
-                let header = header(shape.element_type(), &sizes, fortran_order);
+                let header = header(shape.element_type(), array.order, &sizes, fortran_order);
                 return Ok(Frame {
                     header: header.expect("the type and the rank were checked above"),
                     beside: None,
