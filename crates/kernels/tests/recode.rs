@@ -5,7 +5,7 @@ mod common;
 
 use common::{SENTINEL, distinct, l, tunings};
 use minormajor_kernels::{
-    Buffer, Code, FillBits, FillLoop, Loop, NestError, Recode, Recoding, Scratch,
+    Buffer, Code, FillBits, FillLoop, Format, Loop, NestError, Recode, Recoding, Scratch,
 };
 use proptest::prelude::*;
 
@@ -34,6 +34,37 @@ fn packed() -> Vec<(Recoding, (usize, usize))> {
         .iter()
         .flat_map(|&from| widths.map(|to| bits(from, to)));
     pairs.filter(|&(_, bits)| bits != (8, 8)).collect()
+}
+
+/// Every change of numbers: byte orders, f32, f16 and bf16 as one another, and both.
+fn numbers() -> Vec<(Recoding, (usize, usize))> {
+    let code = |format, big_endian| Code::Number { format, big_endian };
+    let both = [false, true];
+    let mut all = Vec::new();
+    let floats = [(Format::F32, 32), (Format::F16, 16), (Format::Bf16, 16)];
+    for (from, from_bits) in floats {
+        for (to, to_bits) in floats {
+            for orders in both.iter().flat_map(|&a| both.map(|b| (a, b))) {
+                if from == to && orders.0 == orders.1 {
+                    continue;
+                }
+                let recoding = Recoding {
+                    source: code(from, orders.0),
+                    destination: code(to, orders.1),
+                };
+                all.push((recoding, (from_bits, to_bits)));
+            }
+        }
+    }
+    for (width, part) in [(2, 2), (4, 4), (8, 8), (16, 16), (8, 4), (16, 8), (4, 2)] {
+        let format = Format::Other { width, part };
+        let recoding = Recoding {
+            source: code(format, true),
+            destination: code(format, false),
+        };
+        all.push((recoding, (8 * width, 8 * width)));
+    }
+    all
 }
 
 /// Nests with distinct places in the destination, each side's loops in an order of its own, with gaps, repeats and
@@ -130,6 +161,23 @@ fn expected(case: &Case) -> (Vec<u8>, Vec<u8>) {
     let recode = Recode::new(case.recoding, case.source, case.destination, &case.loops).unwrap();
     let from = distinct(recode.source_len());
     let mut to = vec![SENTINEL; recode.destination_len() + 5];
+    if let Code::Number { .. } = case.recoding.source {
+        // Each by itself; another suite compares all numbers with naive ones.
+        let one = Recode::new(case.recoding, 0, 0, &[]).unwrap();
+        let (read, written) = (case.bits.0 / 8, case.bits.1 / 8);
+        let mut scratch = Scratch::default();
+        common::elements(
+            case.source as isize,
+            case.destination as isize,
+            &case.loops,
+            &mut |s, d| {
+                let (s, d) = (s / 8, d / 8);
+                one.run(&from[s..s + read], &mut to[d..d + written], &mut scratch)
+                    .unwrap();
+            },
+        );
+        return (from, to);
+    }
     common::elements(
         case.source as isize,
         case.destination as isize,
@@ -239,6 +287,17 @@ proptest! {
         cuts in prop::collection::vec(any::<usize>(), 0..8),
     ) {
         check_windows(&case, &cuts)?;
+    }
+
+    #[test]
+    fn numbers_of_any_nest(case in nests(numbers())) {
+        check(&case)?;
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn numbers_between_guards(case in nests(numbers())) {
+        check_between_guards(&case)?;
     }
 
     #[cfg(target_os = "linux")]

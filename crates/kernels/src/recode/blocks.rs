@@ -1,6 +1,6 @@
 //! A box in blocks that fit a cache.
 
-use super::block::{Block, Recipe};
+use super::block::{Block, Recipe, Writing};
 use super::rewrite::Place;
 use crate::isa::Isa;
 use crate::nest::Loop;
@@ -23,6 +23,8 @@ pub(super) struct Blocks {
 /// A loop over blocks. Strides are in bits.
 #[derive(Debug, Clone, Copy)]
 struct Cut {
+    /// The bit that says that the loop is at its last, shorter step; none if all are equal.
+    end: usize,
     extent: usize,
     /// Iterations in a block.
     block: usize,
@@ -54,8 +56,9 @@ impl Blocks {
         isa: Isa,
         recipe: impl Fn(&[Loop]) -> Recipe,
     ) -> Blocks {
-        let loops = cut(loops, limits);
+        let mut loops = cut(loops, limits);
         let ragged: Vec<usize> = (0..loops.len()).filter(|&i| loops[i].is_ragged()).collect();
+        let mut forward = false;
         let blocks = (0..1 << ragged.len())
             .map(|ends: usize| {
                 let inside: Vec<Loop> = loops
@@ -70,9 +73,23 @@ impl Blocks {
                         destination: l.destination,
                     })
                     .collect();
-                Block::new(recipe(&inside), stream, isa)
+                let recipe = recipe(&inside);
+                forward = matches!(recipe.writing, Writing::Direct);
+                Block::new(recipe, stream, isa)
             })
             .collect();
+        for (bit, &i) in ragged.iter().enumerate() {
+            loops[i].end = 1 << bit;
+        }
+        if forward {
+            // Blocks that follow one another read on in the rows of the source.
+            loops.sort_by_key(|l| {
+                (
+                    l.extent > l.block,
+                    std::cmp::Reverse(l.source.unsigned_abs()),
+                )
+            });
+        }
         Blocks { loops, blocks, isa }
     }
 
@@ -89,11 +106,7 @@ impl Blocks {
     /// that have bits of an element. `scratch` bytes are writable at `stage`, which is on a line. No two of the three
     /// overlap. The places suit what the recipe does.
     pub(super) unsafe fn run(&self, from: Place<*const u8>, to: Place<*mut u8>, stage: *mut u8) {
-        let start = Start {
-            ragged: 0,
-            ends: 0,
-            next: 0,
-        };
+        let start = Start { ends: 0, next: 0 };
         // SAFETY: the caller's promise.
         unsafe { self.walk(&self.loops, start, from, to, stage) }
     }
@@ -114,14 +127,12 @@ impl Blocks {
             unsafe { self.blocks[start.ends].run(from, to, start.next, stage, self.isa) };
             return;
         };
-        let is_ragged = l.is_ragged();
         let step = l.block as isize * l.source;
         for first in (0..l.extent).step_by(l.block) {
             let behind = first + l.block;
-            let last = is_ragged && behind > l.extent;
+            let last = if behind > l.extent { l.end } else { 0 };
             let start = Start {
-                ragged: start.ragged + is_ragged as usize,
-                ends: start.ends | (last as usize) << start.ragged,
+                ends: start.ends | last,
                 next: if behind < l.extent { step } else { start.next },
             };
             // SAFETY: an iteration.
@@ -141,8 +152,7 @@ impl Blocks {
 /// What the loops around a block say of it.
 #[derive(Clone, Copy)]
 struct Start {
-    /// Ragged loops so far, and those of them that are at their end.
-    ragged: usize,
+    /// The bits of the loops so far that are at their end.
     ends: usize,
     /// Bits from this block's source to the next one's, about.
     next: isize,
@@ -187,6 +197,7 @@ fn cut(loops: &[Loop], limits: &Limits) -> Vec<Cut> {
     }
     std::iter::zip(loops, blocks)
         .map(|(l, block)| Cut {
+            end: 0,
             extent: l.extent,
             block,
             source: l.source,

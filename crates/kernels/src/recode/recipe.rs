@@ -14,7 +14,8 @@
 
 use super::block::{Mid, Reading, Recipe, Writing};
 use super::blocks::{Blocks, Limits};
-use super::mix::{Blend, Mix, Table};
+use super::mix::{Blend, Mix};
+use super::roles::Roles;
 use super::stage::pitch;
 use super::way::Way;
 use crate::isa::Isa;
@@ -35,53 +36,10 @@ pub(super) struct Bits<'a> {
     pub(super) isa: Isa,
 }
 
-/// The loops of a box, by what they are: those that make up the runs of the destination and of the source, the innermost
-/// first, and the others.
-#[derive(Debug)]
-pub(super) struct Roles {
-    pub(super) rows: Vec<usize>,
-    pub(super) columns: Vec<usize>,
-    others: Vec<usize>,
-}
-
 impl Bits<'_> {
     /// Packed elements in a byte.
     pub(super) fn per_byte(&self) -> usize {
         8 / self.from.min(self.to)
-    }
-
-    /// The roles of the loops; a loop that would have two is of neither run.
-    pub(super) fn roles(&self) -> Roles {
-        let chain = |stride: fn(&Loop) -> isize, bits: usize| {
-            let mut chain = Vec::new();
-            let mut run = bits;
-            while let Some(i) = self.loops.iter().position(|l| stride(l) == run as isize) {
-                chain.push(i);
-                run *= self.loops[i].extent;
-            }
-            chain
-        };
-        let all_rows = chain(|l| l.destination, self.to);
-        let all_columns = chain(|l| l.source, self.from);
-        // Each ends where the other begins, or where both would go on with the same loop.
-        let until = |chain: &[usize], other: &[usize]| -> Vec<usize> {
-            let ends = |at: usize, i: &usize| match other.iter().position(|o| o == i) {
-                Some(0) => true,
-                Some(_) => at > 0,
-                None => false,
-            };
-            let kept = chain.iter().enumerate().take_while(|&(at, i)| !ends(at, i));
-            kept.map(|(_, &i)| i).collect()
-        };
-        let rows = until(&all_rows, &all_columns);
-        let columns = until(&all_columns, &all_rows);
-        let mut roles = Roles {
-            rows,
-            columns,
-            others: Vec::new(),
-        };
-        roles.find_others(self.loops.len());
-        roles
     }
 
     /// Every element by itself: unpacked when it is read, packed when it is written.
@@ -345,127 +303,12 @@ impl Bits<'_> {
         offsets(&loops, &all, |l| l.destination)
     }
 
-    /// Few rows become one run. All of them are in a block, and the columns, the destination's next loop, are a multiple
-    /// of the elements in a byte.
-    pub(super) fn weave(&self, roles: &Roles) -> Blocks {
-        let roles = &roles.with_one_column();
-        let mut limits = self.limits(roles);
-        roles.rows.iter().for_each(|&i| limits.multiples[i] = 0);
-        let direct = self.on_byte
-            && (0..self.loops.len())
-                .filter(|i| !roles.rows.contains(i) && roles.columns[0] != *i)
-                .all(|i| self.loops[i].destination % 8 == 0);
-        self.blocks(&limits, |inside| {
-            let per = self.per_byte();
-            let rows = offsets(inside, &roles.rows, |l| l.source);
-            let columns = &inside[roles.columns[0]];
-            let bytes = columns.extent / per;
-            let pitch = rows_apart(bytes);
-            let others = offsets(inside, &roles.others, |l| l.source);
-            let count = rows.len();
-            let mut middle = vec![
-                Mid {
-                    extent: count,
-                    source: pitch as isize,
-                    destination: 8,
-                },
-                Mid {
-                    extent: bytes,
-                    source: 1,
-                    destination: count as isize * 8,
-                },
-            ];
-            let mut step = count * pitch;
-            for &i in &roles.others {
-                middle.push(staged(&inside[i], &mut step, true));
-            }
-            let memory = others
-                .iter()
-                .flat_map(|other| rows.iter().map(move |row| other + row));
-            Recipe {
-                reading: Reading::Mix(Mix {
-                    blend: Blend::Table(Table {
-                        rows: count,
-                        bits: self.from,
-                        from: (0..count * per)
-                            .map(|at| (at % count, at / count * self.from))
-                            .collect(),
-                    }),
-                    memory: memory.collect(),
-                    stage: (0..others.len() * count).map(|row| row * pitch).collect(),
-                    bits: bytes * 8,
-                    bytes,
-                }),
-                width: 1,
-                middle,
-                writing: self.written(direct, 0),
-            }
-        })
-    }
-
-    /// One run becomes few rows of the destination. All columns are in a block, and the rows, the source's next loop, are
-    /// a multiple of the elements in a byte.
-    pub(super) fn unweave(&self, roles: &Roles) -> Blocks {
-        let roles = &roles.with_one_row();
-        let mut limits = self.limits(roles);
-        roles.columns.iter().for_each(|&i| limits.multiples[i] = 0);
-        self.blocks(&limits, |inside| {
-            let per = self.per_byte();
-            let columns = offsets(inside, &roles.columns, |l| l.destination);
-            let bytes = inside[roles.rows[0]].extent / per;
-            let pitch = rows_apart(bytes);
-            let others = offsets(inside, &roles.others, |l| l.destination);
-            let count = columns.len();
-            let mut middle = vec![
-                Mid {
-                    extent: count,
-                    source: 8,
-                    destination: pitch as isize,
-                },
-                Mid {
-                    extent: bytes,
-                    source: count as isize * 8,
-                    destination: 1,
-                },
-            ];
-            let mut step = count * pitch;
-            for &i in &roles.others {
-                middle.push(staged(&inside[i], &mut step, false));
-            }
-            let memory = others
-                .iter()
-                .flat_map(|other| columns.iter().map(move |c| other + c));
-            let place = |column: usize, row: usize| {
-                let at = row * count + column;
-                (at / per, at % per * self.from)
-            };
-            Recipe {
-                reading: Reading::Ways(vec![Way::Keep], 8),
-                width: 1,
-                middle,
-                writing: Writing::Mix(Mix {
-                    blend: Blend::Table(Table {
-                        rows: count,
-                        bits: self.from,
-                        from: (0..count)
-                            .flat_map(|column| (0..per).map(move |row| place(column, row)))
-                            .collect(),
-                    }),
-                    memory: memory.collect(),
-                    stage: (0..others.len() * count).map(|row| row * pitch).collect(),
-                    bits: bytes * 8,
-                    bytes,
-                }),
-            }
-        })
-    }
-
-    fn blocks(&self, limits: &Limits, recipe: impl Fn(&[Loop]) -> Recipe) -> Blocks {
+    pub(super) fn blocks(&self, limits: &Limits, recipe: impl Fn(&[Loop]) -> Recipe) -> Blocks {
         Blocks::new(self.loops, limits, self.stream, self.isa, recipe)
     }
 
     /// Rows and columns are cut between bytes.
-    fn limits(&self, roles: &Roles) -> Limits {
+    pub(super) fn limits(&self, roles: &Roles) -> Limits {
         let mut multiples = vec![1; self.loops.len()];
         let firsts = [roles.rows.first(), roles.columns.first()];
         for &i in firsts.into_iter().flatten() {
@@ -489,54 +332,11 @@ impl Bits<'_> {
     }
 
     /// Bytes to the destination, of which a run's last one lacks some bits.
-    fn written(&self, direct: bool, lacking: usize) -> Writing {
+    pub(super) fn written(&self, direct: bool, lacking: usize) -> Writing {
         match direct {
             true => Writing::Direct,
             false => Writing::Ways(vec![Way::Keep], 8, lacking),
         }
-    }
-}
-
-impl Roles {
-    fn find_others(&mut self, count: usize) {
-        let known = |i: &usize| self.rows.contains(i) || self.columns.contains(i);
-        self.others = (0..count).filter(|i| !known(i)).collect();
-    }
-
-    fn changed(&self, change: impl FnOnce(&mut Roles)) -> Roles {
-        let count = self.rows.len() + self.columns.len() + self.others.len();
-        let mut roles = Roles {
-            rows: self.rows.clone(),
-            columns: self.columns.clone(),
-            others: Vec::new(),
-        };
-        change(&mut roles);
-        roles.find_others(count);
-        roles
-    }
-
-    /// Only columns that begin on bytes where the first does.
-    fn with_whole_columns(&self, loops: &[Loop], per: usize) -> Roles {
-        match loops[self.columns[0]].extent % per {
-            0 => self.changed(|_| {}),
-            _ => self.with_one_column(),
-        }
-    }
-
-    /// Only rows that begin on bytes where the first does.
-    fn with_whole_rows(&self, loops: &[Loop], per: usize) -> Roles {
-        match loops[self.rows[0]].extent % per {
-            0 => self.changed(|_| {}),
-            _ => self.with_one_row(),
-        }
-    }
-
-    fn with_one_column(&self) -> Roles {
-        self.changed(|roles| roles.columns.truncate(1))
-    }
-
-    fn with_one_row(&self) -> Roles {
-        self.changed(|roles| roles.rows.truncate(1))
     }
 }
 
@@ -551,7 +351,7 @@ fn mid(l: &Loop) -> Mid {
 
 /// A loop whose iterations lie `step` bytes apart in the stage that the move reads, or that it writes; behind them, the
 /// next loop's do.
-fn staged(l: &Loop, step: &mut usize, read: bool) -> Mid {
+pub(super) fn staged(l: &Loop, step: &mut usize, read: bool) -> Mid {
     let here = *step as isize;
     *step *= l.extent;
     match read {
@@ -567,7 +367,7 @@ fn staged(l: &Loop, step: &mut usize, read: bool) -> Mid {
 }
 
 /// Bytes from one row of a stage to the next, where rows are written in whole lines.
-fn rows_apart(bytes: usize) -> usize {
+pub(super) fn rows_apart(bytes: usize) -> usize {
     pitch(bytes.next_multiple_of(LINE))
 }
 
@@ -576,7 +376,7 @@ fn product(loops: &[Loop], which: &[usize]) -> usize {
 }
 
 /// The offsets of all iterations of some loops, the first of them fastest.
-fn offsets(loops: &[Loop], which: &[usize], stride: fn(&Loop) -> isize) -> Vec<isize> {
+pub(super) fn offsets(loops: &[Loop], which: &[usize], stride: fn(&Loop) -> isize) -> Vec<isize> {
     which.iter().fold(vec![0], |offsets, &i| {
         let l = &loops[i];
         (0..l.extent as isize)

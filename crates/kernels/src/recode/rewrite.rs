@@ -357,8 +357,13 @@ unsafe fn few<R: Rewrite, S: Half>(from: Place<*const u8>, count: usize) -> u64 
     let length = (bit + count * R::FROM).div_ceil(8);
     // SAFETY: `length` bytes hold the elements; the copy has room for what eight bytes are made from.
     unsafe {
-        for (i, copy) in padded.iter_mut().enumerate().take(length) {
-            *copy = *byte.add(i);
+        if length <= 16 {
+            // One store, which the loads that follow need not wait for.
+            let bytes = (0..length).rev().map(|i| *byte.add(i));
+            let all = bytes.fold(0u128, |all, byte| all << 8 | u128::from(byte));
+            padded[..16].copy_from_slice(&all.to_le_bytes());
+        } else {
+            std::ptr::copy_nonoverlapping(byte, padded.as_mut_ptr(), length);
         }
         let from = Place {
             base: padded.as_ptr(),

@@ -1,0 +1,324 @@
+//! Which parts a box is run in, and how each.
+
+use super::block::{Mid, Reading, Recipe, Writing};
+use super::blocks::{Blocks, Limits};
+use super::code::{Code, Recoding};
+use super::pass::Pass;
+use super::recipe::Bits;
+use super::roles::Roles;
+use super::way::Way;
+use crate::isa::Isa;
+use crate::nest::{Loop, Nest};
+use crate::prepared::Prepared;
+use crate::simd::LINE;
+
+/// Runs of so many elements, or of so many bytes of packed ones, are worth their beginnings and ends.
+const LONG: usize = 64;
+/// Rows of fewer bits are woven to one run.
+const FEW: usize = 1024;
+
+/// A part of a box, with what runs it.
+#[derive(Debug, Clone)]
+pub(super) struct Part {
+    /// Bits from the first element of the box.
+    pub(super) source: isize,
+    pub(super) destination: isize,
+    pub(super) body: Body,
+}
+
+impl Part {
+    fn whole(body: Body) -> Part {
+        Part {
+            source: 0,
+            destination: 0,
+            body,
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Body {
+    /// Packed elements that are whole bytes together.
+    Bytes(Prepared),
+    /// Runs on both sides.
+    Runs(Pass),
+    Blocks(Blocks),
+}
+
+/// What is done to the elements of a box, and by which means.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct How {
+    pub(super) recoding: Recoding,
+    pub(super) stream: bool,
+    pub(super) isa: Isa,
+}
+
+impl How {
+    /// Chooses how to run a part of the nest: its loops, and where its first element lies.
+    pub(super) fn parts(&self, loops: &[Loop], source: isize, destination: isize) -> Vec<Part> {
+        let bits = (
+            self.recoding.source.bits(),
+            self.recoding.destination.bits(),
+        );
+        let ways = self.recoding.ways().unwrap_or_default();
+        let (run, outer) = shared_run(loops, bits);
+        let (read, written) = (
+            run_of(loops, |l| l.source, bits.0),
+            run_of(loops, |l| l.destination, bits.1),
+        );
+        let runs = || Pass::new(&ways, bits, outer.clone(), run, self.stream, self.isa);
+        if let Code::Number { .. } = self.recoding.source {
+            let body = if run >= LONG || run == read && run == written {
+                Body::Runs(runs())
+            } else {
+                Body::Blocks(self.number_blocks(loops, ways, bits))
+            };
+            return vec![Part::whole(body)];
+        }
+        let same = ways == [Way::Keep];
+        if same && let Some(parts) = self.in_whole_bytes(loops, source, destination, bits.0) {
+            return parts;
+        }
+        // Runs of some lines are worth their beginnings and ends; so are any if there are no longer ones.
+        if run * bits.0.min(bits.1) >= 8 * LONG || run == read && run == written {
+            return vec![Part::whole(Body::Runs(runs()))];
+        }
+        let found = Bits {
+            loops,
+            from: bits.0,
+            to: bits.1,
+            on_byte: destination % 8 == 0,
+            stream: self.stream,
+            isa: self.isa,
+        };
+        self.packed_blocks(&found, source)
+    }
+
+    /// Numbers in blocks: written anew when they are read, and moved from there.
+    fn number_blocks(&self, loops: &[Loop], ways: Vec<Way>, bits: (usize, usize)) -> Blocks {
+        let limits = Limits {
+            bits: [bits.0, bits.1, bits.1],
+            multiples: vec![1; loops.len()],
+        };
+        Blocks::new(loops, &limits, self.stream, self.isa, |inside| Recipe {
+            reading: Reading::Ways(ways.clone(), bits.0),
+            width: bits.1 / 8,
+            middle: inside
+                .iter()
+                .map(|l| Mid {
+                    extent: l.extent,
+                    source: l.source,
+                    destination: l.destination,
+                })
+                .collect(),
+            writing: Writing::Direct,
+        })
+    }
+
+    /// Packed elements whose order changes, by the recipe that suits the box. Of rows or columns that must be whole bytes,
+    /// what is left over is moved one by one.
+    fn packed_blocks(&self, bits: &Bits<'_>, source: isize) -> Vec<Part> {
+        let per = bits.per_byte();
+        let loops = bits.loops;
+        let shared = loops
+            .iter()
+            .position(|l| l.source == bits.from as isize && l.destination == bits.to as isize);
+        if bits.from == bits.to
+            && let Some(unit) = shared
+            && loops[unit].extent >= per
+        {
+            let aligned = |first: bool, stride: fn(&Loop) -> isize| {
+                let mut others = loops.iter().enumerate().filter(|&(i, _)| i != unit);
+                first && others.all(|(_, l)| stride(l) % 8 == 0)
+            };
+            let from_byte = aligned(source % 8 == 0, |l| l.source);
+            let to_byte = aligned(bits.on_byte, |l| l.destination);
+            return self.with_rest(bits, &[unit], |bits| bits.shift(unit, from_byte, to_byte));
+        }
+        let roles = bits.roles();
+        let one_by_one = || vec![Part::whole(Body::Blocks(bits.one_by_one()))];
+        let (Some(&row), Some(&column)) = (roles.rows.first(), roles.columns.first()) else {
+            return one_by_one();
+        };
+        let count = |which: &[usize]| which.iter().map(|&i| loops[i].extent).product::<usize>();
+        let (rows, columns) = (count(&roles.rows), count(&roles.columns));
+        if loops[row].extent < per && loops[column].extent < per || rows < per {
+            return one_by_one();
+        }
+        match (bits.from, bits.to) {
+            (8, _) if columns >= LINE => {
+                vec![Part::whole(Body::Blocks(bits.merge(&roles)))]
+            }
+            (_, 8) if rows >= LINE && loops[column].extent >= per => {
+                self.with_rest(bits, &[column], |bits| bits.split(&bits.roles()))
+            }
+            (from, to) if from == to => self.transposed(bits, &roles, rows, columns),
+            _ => one_by_one(),
+        }
+    }
+
+    /// Rows and columns of elements of the same width change places.
+    fn transposed(&self, bits: &Bits<'_>, roles: &Roles, rows: usize, columns: usize) -> Vec<Part> {
+        let (per, loops) = (bits.per_byte(), bits.loops);
+        let (row, column) = (roles.rows[0], roles.columns[0]);
+        // Few rows are one run of the destination with the next columns, and few columns one of the source.
+        let few = |count: usize, stride: isize| {
+            count * bits.from <= FEW && stride == (count * bits.from) as isize
+        };
+        if !rows.is_multiple_of(per)
+            && few(rows, loops[column].destination)
+            && loops[column].extent >= per
+        {
+            self.with_rest(bits, &[column], |bits| bits.weave(&bits.roles()))
+        } else if !columns.is_multiple_of(per)
+            && few(columns, loops[row].source)
+            && loops[row].extent >= per
+        {
+            self.with_rest(bits, &[row], |bits| bits.unweave(&bits.roles()))
+        } else if columns * bits.from < 8 * LINE
+            && loops[row].extent >= per
+            && loops[column].extent >= per
+        {
+            self.with_rest(bits, &[row, column], |bits| bits.unzip(&bits.roles()))
+        } else if loops[column].extent >= per {
+            self.with_rest(bits, &[column], |bits| bits.zip(&bits.roles()))
+        } else {
+            vec![Part::whole(Body::Blocks(bits.one_by_one()))]
+        }
+    }
+
+    /// Blocks of the part of a box in which some loops are multiples of the elements in a byte, and of the rests one by
+    /// one.
+    fn with_rest(
+        &self,
+        bits: &Bits<'_>,
+        which: &[usize],
+        blocks: impl Fn(&Bits<'_>) -> Blocks,
+    ) -> Vec<Part> {
+        let per = bits.per_byte();
+        let mut whole = bits.loops.to_vec();
+        let mut parts = Vec::new();
+        for &i in which {
+            let rest = whole[i].extent % per;
+            whole[i].extent -= rest;
+            if rest > 0 {
+                let mut loops = whole.clone();
+                loops[i].extent = rest;
+                let done = whole[i].extent as isize;
+                loops.retain(|l| l.extent > 1);
+                parts.push(Part {
+                    source: done * whole[i].source,
+                    destination: done * whole[i].destination,
+                    body: Body::Blocks(
+                        Bits {
+                            loops: &loops,
+                            ..*bits
+                        }
+                        .one_by_one(),
+                    ),
+                });
+            }
+        }
+        let whole = Bits {
+            loops: &whole,
+            ..*bits
+        };
+        parts.push(Part::whole(Body::Blocks(blocks(&whole))));
+        parts
+    }
+
+    /// Packed elements of `bits` bits as whole bytes, if all their runs begin on one; what is left of a last byte is a
+    /// part of its own.
+    fn in_whole_bytes(
+        &self,
+        loops: &[Loop],
+        source: isize,
+        destination: isize,
+        bits: usize,
+    ) -> Option<Vec<Part>> {
+        let unit = bits as isize;
+        let run = loops
+            .iter()
+            .position(|l| l.source == unit && l.destination == unit)?;
+        let whole = |bits: isize| bits % 8 == 0;
+        let others = loops.iter().enumerate().filter(|&(i, _)| i != run);
+        if !whole(source)
+            || !whole(destination)
+            || !others
+                .into_iter()
+                .all(|(_, l)| whole(l.source) && whole(l.destination))
+        {
+            return None;
+        }
+        let (length, per) = (loops[run].extent, 8 / bits);
+        if length < per {
+            return None;
+        }
+        let in_bytes = |(i, l): (usize, &Loop)| match i == run {
+            true => Loop {
+                extent: length / per,
+                source: 1,
+                destination: 1,
+            },
+            false => Loop {
+                extent: l.extent,
+                source: l.source / 8,
+                destination: l.destination / 8,
+            },
+        };
+        let bytes: Vec<Loop> = loops.iter().enumerate().map(in_bytes).collect();
+        let lowest: isize = bytes
+            .iter()
+            .map(|l| (l.extent - 1) as isize * l.source.min(0))
+            .sum();
+        let nest =
+            Nest::new(1, lowest.unsigned_abs(), 0, &bytes).expect("within reach as bits are");
+        let mut parts = vec![Part {
+            source: 0,
+            destination: 0,
+            body: Body::Bytes(Prepared::new(1, &nest.loops, self.isa, self.stream)),
+        }];
+        if length % per > 0 {
+            let mut outer = loops.to_vec();
+            outer.remove(run);
+            let done = (length / per * 8) as isize;
+            parts.push(Part {
+                source: done,
+                destination: done,
+                body: Body::Runs(Pass::new(
+                    &[Way::Keep],
+                    (bits, bits),
+                    outer,
+                    length % per,
+                    false,
+                    self.isa,
+                )),
+            });
+        }
+        Some(parts)
+    }
+}
+
+/// The elements that lie side by side on both sides in the same order, and the loops around them.
+fn shared_run(loops: &[Loop], bits: (usize, usize)) -> (usize, Vec<Loop>) {
+    let mut outer = loops.to_vec();
+    let mut run = 1;
+    while let Some(i) = outer.iter().position(|l| {
+        l.source == (run * bits.0) as isize && l.destination == (run * bits.1) as isize
+    }) {
+        run *= outer.remove(i).extent;
+    }
+    (run, outer)
+}
+
+/// The elements of a box that lie side by side on one side.
+fn run_of(loops: &[Loop], stride: fn(&Loop) -> isize, bits: usize) -> usize {
+    let mut run = 1;
+    while let Some(l) = loops
+        .iter()
+        .find(|l| stride(l).unsigned_abs() == run * bits)
+    {
+        run *= l.extent;
+    }
+    run
+}
