@@ -12,8 +12,8 @@ Times relayouts beside memcpy, and writes docs/performance.md and its plot.
 usage: cargo xtask bench [OPTION...]
 
   --suites A,B       only these: A matrices, B image batches, C permutations, T tiled,
-                     padded and blocked, S small arrays, U (or UA, UB, UC, UT, US) the
-                     same kinds, in no list
+                     padded and blocked, P packed elements and conversions, S small arrays,
+                     U (or UA, UB, UC, UT, US) the same kinds, in no list
   --cases A_40,C1    only cases whose names begin so
   --threads 1,2      a row for each of these numbers of threads (1,2)
   --rounds N         interleaved rounds at least (7); short cases get more
@@ -210,7 +210,7 @@ mod tests {
             ("--threads 1,x", "`--threads` needs a whole number, not `x`"),
             (
                 "--suites A,X",
-                "there is no suite `X`: they are A, B, C, T, UA, UB, UC, UT, S, US",
+                "there is no suite `X`: they are A, B, C, T, P, UA, UB, UC, UT, S, US",
             ),
         ] {
             assert_eq!(parsed(line).unwrap_err(), said);

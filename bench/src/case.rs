@@ -1,6 +1,6 @@
 //! The cases: two layouts of one array, with a name whose letters say the suite.
 
-use minormajor::plan::MoveBox;
+use minormajor::plan::{ByteOrders, MoveBox, PlanError};
 use minormajor::{ArrayShape, Layout, Plan, Shape, TileDimension};
 
 /// The checked-in cases.
@@ -21,7 +21,7 @@ pub struct Case {
 }
 
 /// The suites: letters, what is in them, whether they are small arrays.
-pub const SUITES: [(&str, &str, bool); 10] = [
+pub const SUITES: [(&str, &str, bool); 11] = [
     ("A", "matrices, elements of 1 to 16 bytes", false),
     ("B", "image batches, NCHW to NHWC and back", false),
     (
@@ -30,6 +30,11 @@ pub const SUITES: [(&str, &str, bool); 10] = [
         false,
     ),
     ("T", "tiled, padded and blocked, both ways", false),
+    (
+        "P",
+        "packed elements of 1, 2 and 4 bits, and conversions",
+        false,
+    ),
     ("UA", "as A, unlisted", false),
     ("UB", "as B, unlisted", false),
     ("UC", "as C, unlisted", false),
@@ -62,6 +67,15 @@ impl Case {
             true => Ok(case),
             false => Err(format!("{name}: `{}` is no suite", case.suite())),
         }
+    }
+
+    /// The plan from the one to the other, which converts where the types differ.
+    ///
+    /// # Errors
+    ///
+    /// Where there is none.
+    pub fn plan(&self) -> Result<Plan, PlanError> {
+        Plan::converting(&self.source, &self.destination, ByteOrders::default())
     }
 
     /// The letters that the name begins with.
@@ -177,6 +191,9 @@ impl Blocked {
     /// The case as such a pair, if it is one.
     pub fn of(case: &Case) -> Option<Blocked> {
         let sizes = <[i64; 4]>::try_from(case.source.sizes().ok()?).ok()?;
+        if case.source.element_type() != case.destination.element_type() {
+            return None;
+        }
         let [from, to] = [case.source.layout()?, case.destination.layout()?];
         let (block, to_blocks) = match (block(from), block(to)) {
             (None, Some(block)) if is_plain(from) => (block, true),
@@ -228,7 +245,7 @@ mod tests {
             assert_eq!(found.count(), count, "{suite}");
         }
         for case in &cases {
-            let plan = Plan::new(&case.source, &case.destination);
+            let plan = case.plan();
             assert!(plan.is_ok(), "{}: {plan:?}", case.name);
             assert_eq!(
                 case.source.sizes(),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use minormajor::measure::{self, Buffers};
 use minormajor::{Machine, Pages, Plan, Relayout};
 use minormajor_testing::large;
+use minormajor_testing::numbers::Conversion;
 
 use crate::case::Case;
 use crate::machine;
@@ -149,7 +150,7 @@ impl From<String> for Problem {
 ///
 /// [`Problem::Fault`] where minormajor's result is wrong, and where a peer's process is lost.
 pub fn measure(case: &Case, terms: &Terms, peers: &mut Peers) -> Result<Vec<Row>, Problem> {
-    let plan = Plan::new(&case.source, &case.destination).map_err(|error| error.to_string())?;
+    let plan = case.plan().map_err(|error| error.to_string())?;
     let relayout = Relayout::new(&plan).map_err(|error| error.to_string())?;
     let make = |pages| {
         Buffers::new(&relayout, pages).map_err(|error| Problem::TooLarge(error.to_string()))
@@ -160,7 +161,17 @@ pub fn measure(case: &Case, terms: &Terms, peers: &mut Peers) -> Result<Vec<Row>
 
     let array = &huge.parts().0[..relayout.source_bytes()];
     let mut bytes = vec![0; relayout.destination_bytes()];
-    large::relayout(&case.source, array, &case.destination, &mut bytes);
+    let conversion = Conversion {
+        to: case.destination.element_type(),
+        ..Conversion::none(case.source.element_type())
+    };
+    large::converting(
+        &case.source,
+        array,
+        &case.destination,
+        &mut bytes,
+        &conversion,
+    );
     let expected = Expected::new(bytes);
 
     let mut rows = Vec::new();
@@ -338,6 +349,8 @@ mod tests {
                 && entry.median_s <= entry.high_s
                 && entry.rounds >= 3));
         }
+        let rows = measured("P_x", "f32[300,500]", "bf16[300,500]{0,1}");
+        assert_eq!(rows[0].bytes, 300 * 500 * 3);
         let rows = measured("S_x", "f32[3,5]", "f32[3,5]{0,1}");
         let who: Vec<_> = rows[0]
             .entries

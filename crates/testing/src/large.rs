@@ -7,6 +7,7 @@
 
 use minormajor_core::{ArrayShape, PaddingValue, TileDimension};
 
+use crate::numbers::Conversion;
 use crate::oracle;
 
 /// Where each index of each dimension lies: tables of positions to add up.
@@ -66,7 +67,7 @@ impl Tables {
 ///
 /// # Panics
 ///
-/// For layouts with `*` tiles, elements that are not stored in bytes of their own, and buffers of
+/// For layouts with `*` tiles, elements that are stored wider than their type, and buffers of
 /// other lengths than the shapes'.
 pub fn relayout(
     source_shape: &ArrayShape,
@@ -74,15 +75,30 @@ pub fn relayout(
     destination_shape: &ArrayShape,
     destination: &mut [u8],
 ) {
-    let width = source_shape.element_type().byte_width() as usize;
+    let none = Conversion::none(source_shape.element_type());
+    converting(source_shape, source, destination_shape, destination, &none);
+}
+
+/// The same, with every element's value converted.
+///
+/// # Panics
+///
+/// As [`relayout`].
+pub fn converting(
+    source_shape: &ArrayShape,
+    source: &[u8],
+    destination_shape: &ArrayShape,
+    destination: &mut [u8],
+    conversion: &Conversion,
+) {
     for (shape, bytes) in [
         (source_shape, source.len()),
         (destination_shape, destination.len()),
     ] {
-        assert_eq!(
-            shape.element_bits(),
-            8 * width as i64,
-            "{shape}: whole elements"
+        let width = 8 * i64::from(shape.element_type().byte_width());
+        assert!(
+            shape.element_bits() <= width,
+            "{shape}: no more bits than the type has"
         );
         assert_eq!(
             shape.allocated_bytes(),
@@ -99,9 +115,15 @@ pub fn relayout(
         .element_type()
         .padding_bytes(value)
         .expect("a padding value");
-    for element in destination.chunks_mut(width) {
-        element.copy_from_slice(&padding[..width]);
+    let [from_bits, bits] =
+        [source_shape, destination_shape].map(|shape| shape.element_bits() as usize);
+    let padding = conversion.arranged(u128::from_le_bytes(padding));
+    for at in 0..8 * destination.len() / bits {
+        oracle::set_bits(destination, at * bits, bits, padding);
     }
+    // What packed elements leave of the last byte.
+    let end = destination_shape.allocated_elements().expect("sizes") as usize * bits;
+    oracle::set_bits(destination, end, 8 * destination.len() - end, 0);
 
     let [from, to] = [source_shape, destination_shape].map(|shape| Tables::new(shape).0);
     if from.iter().any(Vec::is_empty) {
@@ -115,9 +137,16 @@ pub fn relayout(
         .iter()
         .map(|&dimension| [&from[dimension][..], &to[dimension][..]])
         .collect();
+    let is_copy = bits % 8 == 0 && from_bits == bits && conversion.is_none();
+    let width = bits / 8;
     let mut put = |at: i64, to: i64| {
-        let (at, to) = (at as usize * width, to as usize * width);
-        destination[to..to + width].copy_from_slice(&source[at..at + width]);
+        if is_copy {
+            let (at, to) = (at as usize * width, to as usize * width);
+            destination[to..to + width].copy_from_slice(&source[at..at + width]);
+        } else {
+            let value = oracle::bits(source, at as usize * from_bits, from_bits);
+            oracle::set_bits(destination, to as usize * bits, bits, conversion.of(value));
+        }
     };
     walk(&loops, 0, 0, &mut put);
 }
@@ -157,6 +186,10 @@ mod tests {
             ("bf16[16,40]", "bf16[16,40]{1,0:T(8,16)(2,1)}"),
             ("f32[2,20,3,5]", "f32[2,20,3,5]{3,2,1,0:T(16,1,1)}"),
             ("c128[3,5]{0,1:L(7)PAD(4,6)}", "c128[3,5]{1,0:L(64)}"),
+            ("u4[5,7]{1,0:E(4)}", "u4[5,7]{0,1:E(4)PAD(6,7;one)}"),
+            ("u1[5,7]{1,0:E(1)}", "u1[5,7]{0,1}"),
+            ("s2[5,7]", "s2[5,7]{0,1:T(2,4)E(2)}"),
+            ("f32[5,7]", "bf16[5,7]{0,1:T(2,4)}"),
         ] {
             let [from, to] = [from, to].map(|text| {
                 let shape: Shape = text.parse().unwrap();
@@ -164,8 +197,12 @@ mod tests {
             });
             let source = oracle::elements(&from);
             let mut found = vec![oracle::SENTINEL; to.allocated_bytes().unwrap() as usize];
-            let expected = oracle::relayout(&from, &source, &to, &found);
-            relayout(&from, &source, &to, &mut found);
+            let conversion = Conversion {
+                to: to.element_type(),
+                ..Conversion::none(from.element_type())
+            };
+            let expected = oracle::converting(&from, &source, &to, &found, &conversion);
+            converting(&from, &source, &to, &mut found, &conversion);
             assert_eq!(found, expected, "{from} to {to}");
         }
     }
