@@ -44,6 +44,31 @@ pub type Progress<'a> = &'a (dyn Fn(u64, u64) + Sync);
 /// assert_eq!(&destination, b"a1d1b1e1c1f1");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// A plan may convert on the way ([`Plan::converting`]), and elements may be packed:
+///
+/// ```
+/// use minormajor::plan::{ByteOrder, ByteOrders};
+/// use minormajor::{Plan, Relayout, Shape};
+///
+/// // Big-endian floats to halves.
+/// let floats: Shape = "f32[2]".parse()?;
+/// let halves: Shape = "f16[2]".parse()?;
+/// let orders = ByteOrders { source: ByteOrder::Big, ..ByteOrders::default() };
+/// let narrow = Plan::converting(floats.as_array()?, halves.as_array()?, orders)?;
+/// let mut destination = [0; 4];
+/// Relayout::new(&narrow)?.run(&[0x3f, 0x80, 0, 0, 0xc0, 0, 0, 0], &mut destination)?;
+/// assert_eq!(destination, [0x00, 0x3c, 0x00, 0xc0]); // 1 and -2
+///
+/// // Rows of nibbles to columns of bytes.
+/// let nibbles: Shape = "u4[2,3]{1,0:E(4)}".parse()?;
+/// let bytes: Shape = "u4[2,3]{0,1}".parse()?;
+/// let unpack = Plan::new(nibbles.as_array()?, bytes.as_array()?)?;
+/// let mut destination = [0; 6];
+/// Relayout::new(&unpack)?.run(&[0x21, 0x43, 0x65], &mut destination)?;
+/// assert_eq!(destination, [1, 4, 2, 5, 3, 6]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Relayout {
     moves: Vec<Job>,
