@@ -28,7 +28,7 @@ mod tree;
 mod view;
 mod window;
 
-pub use address::{AddressMap, IndexError, Location};
+pub use address::{AddressMap, Conversion, ConversionStep, IndexError, Location};
 pub use array::ArrayShape;
 pub use dimension::{Dimension, dimension_names, resolve_dimension};
 pub use element_type::{

@@ -4,6 +4,7 @@ use crate::in_place::swap::{self, Strip};
 use crate::isa::{Isa, Kind};
 use crate::lines::{self, Repeat, Strided};
 use crate::plane::{self, At, Plane};
+use crate::program::{self, Batch, OutOfBounds};
 use crate::recode::{self, Mix, Place, Way};
 use crate::runs::{self, Rows, Runs};
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -156,4 +157,14 @@ pub(crate) unsafe fn write_mixed(
 ) {
     // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
     unsafe { with_set!(isa, recode::write_mixed(mix, from, to, piece, stream)) }
+}
+
+/// Runs a program on a batch.
+///
+/// # Safety
+///
+/// As [`program::run`]; that the CPU has the set is proved by `isa`.
+pub(crate) unsafe fn program(isa: Isa, batch: Batch<'_>) -> Result<usize, OutOfBounds> {
+    // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
+    unsafe { with_set!(isa, program::run(batch)) }
 }

@@ -4,6 +4,7 @@
 //!   [`AddressMap`], [`Plan`].
 //! - [`Relayout`] runs a plan on buffers in memory, with threads; [`relayout`] is the short way.
 //! - [`InPlace`] moves an array inside its buffer, with as little memory beside it as is allowed.
+//! - [`BatchMap`] turns many indices into positions at once, and back.
 //! - [`Picture`] draws an array and its memory, as text and as SVG.
 //! - [`measure`] times a relayout beside `memcpy`.
 //! - [`for_each_index_parallel`] goes through an array's indices on several threads.
@@ -20,6 +21,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod batch_map;
 mod executor;
 pub mod files;
 pub mod hlo;
@@ -32,6 +34,7 @@ mod memory;
 mod picture;
 mod threads;
 
+pub use batch_map::{BatchError, BatchMap};
 pub use executor::{
     ExplainedBox, Explanation, Progress, Relayout, RelayoutError, RunError, relayout,
 };

@@ -1,9 +1,11 @@
 //! Where every element lies: index to position, and position to index or padding.
 
+mod conversion;
 mod expansion;
 
 use smallvec::{SmallVec, smallvec};
 
+pub use conversion::{Conversion, ConversionStep};
 pub(crate) use expansion::{Expansion, Group, NodeId, Part, div_ceil};
 
 use crate::array::ArrayShape;
