@@ -26,6 +26,9 @@ const KEEP_MEMORY: [(&str, &str); 3] = [
 ///
 /// Where it can't be built, and where it fails.
 pub fn run(workspace: &Workspace, options: &[String]) -> Result<(), Failure> {
+    if options.iter().any(|option| option == "--indices") {
+        return indices(workspace, options);
+    }
     let with_peers = options.iter().any(|option| option == "--peers");
     let features = if with_peers { &["peers"][..] } else { &[] };
     let mut command = Command::new(build(workspace, "bench", features)?);
@@ -38,6 +41,18 @@ pub fn run(workspace: &Workspace, options: &[String]) -> Result<(), Failure> {
             Err(failure) => println!("no libraries from Python: {failure}"),
         }
         command.envs(KEEP_MEMORY);
+    }
+    process::run(&mut command)
+}
+
+/// Runs the benchmark of index conversion; of peers it has NumPy alone, that of the tests.
+fn indices(workspace: &Workspace, options: &[String]) -> Result<(), Failure> {
+    let mut command = Command::new(build(workspace, "indices", &[])?);
+    command.args(options).envs(KEEP_MEMORY);
+    if options.iter().any(|option| option == "--peers")
+        && let Some(interpreter) = python::environment(workspace)?
+    {
+        command.arg("--python").arg(interpreter);
     }
     process::run(&mut command)
 }
