@@ -22,6 +22,7 @@ pub mod plan;
 mod proto;
 mod shape;
 mod shape_layout;
+pub mod sharding;
 pub mod sizes;
 mod text;
 mod tree;
@@ -48,6 +49,7 @@ pub use shape::{
     TupleShape,
 };
 pub use shape_layout::ShapeLayout;
+pub use sharding::Sharding;
 pub use text::{ParseError, ParseErrorReason, ParseOptions};
 pub use tree::{ShapeTree, TreeError, TupleTree};
 pub use view::{Place, StridedView, ViewError};

@@ -324,7 +324,7 @@ fn read_split(mut reader: Reader<'_>) -> Result<SplitConfig, ProtoError> {
 }
 
 /// The value of a number field.
-fn number(field: &Field<'_>, name: &'static str) -> Result<i64, ProtoError> {
+pub(super) fn number(field: &Field<'_>, name: &'static str) -> Result<i64, ProtoError> {
     match field.value {
         Value::Varint(value) => Ok(value as i64),
         _ => Err(wrong_type(field, name, VARINT)),
@@ -357,7 +357,7 @@ pub(super) fn message<'a>(field: &Field<'a>, name: &'static str) -> Result<Reade
     }
 }
 
-fn wrong_type(field: &Field<'_>, message: &'static str, expected: u8) -> ProtoError {
+pub(super) fn wrong_type(field: &Field<'_>, message: &'static str, expected: u8) -> ProtoError {
     ProtoError::WireType {
         offset: field.offset,
         message,

@@ -1,4 +1,4 @@
-//! XLA's `ShapeProto` and `LayoutProto`, byte for byte.
+//! XLA's `ShapeProto`, `LayoutProto` and `OpSharding`, byte for byte.
 //!
 //! Fields go out in the order of their numbers, repeated numbers packed, as the C++ library
 //! writes them; they come in in any order, packed or not. Fields that this library does not know
@@ -11,11 +11,13 @@
 mod decode;
 mod encode;
 mod program;
+mod sharding;
 mod wire;
 
 use std::hash::{Hash, Hasher};
 
 use crate::error::ShapeError;
+use crate::sharding::ShardingError;
 
 /// Field numbers of `xla.ShapeProto`.
 mod shape_field {
@@ -114,6 +116,9 @@ pub enum ProtoError {
     /// The message is well formed, but there is no such shape.
     #[error(transparent)]
     Shape(#[from] ShapeError),
+    /// The message is well formed, but there is no such sharding.
+    #[error(transparent)]
+    Sharding(#[from] ShardingError),
 }
 
 /// Fields of a message that this library does not know, as they came.

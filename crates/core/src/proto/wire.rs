@@ -181,6 +181,13 @@ impl Writer {
         }
     }
 
+    /// Bytes, also where there are none.
+    pub fn bytes(&mut self, field: u64, bytes: &[u8]) {
+        let end = self.len();
+        self.raw(bytes);
+        self.enclose(field, end);
+    }
+
     /// Numbers in packed form; left out where there are none.
     pub fn packed(&mut self, field: u64, values: impl DoubleEndedIterator<Item = i64>) {
         let end = self.len();

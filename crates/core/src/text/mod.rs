@@ -22,6 +22,7 @@ mod parser;
 mod printer;
 
 use crate::error::ShapeError;
+use crate::sharding::ShardingError;
 
 pub(crate) use cursor::{Cursor, quote};
 pub use parser::ParseOptions;
@@ -89,4 +90,7 @@ pub enum ParseErrorReason {
     /// The text is well formed, but there is no such shape.
     #[error(transparent)]
     Shape(#[from] ShapeError),
+    /// The text is well formed, but there is no such sharding.
+    #[error(transparent)]
+    Sharding(#[from] ShardingError),
 }
