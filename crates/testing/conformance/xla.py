@@ -43,9 +43,27 @@ def module(case):
 
 def sharding(case):
     sharding = _hlo.HloSharding.from_string(case["text"])
+    module = _hlo.hlo_module_from_text(
+        f"HloModule m\nENTRY e {{\n ROOT p = f32[] parameter(0), sharding={case['text']}\n}}"
+    )
+    (line,) = [line for line in module.to_string().splitlines() if "ROOT" in line]
     proto = sharding.to_proto()
-    answer = {"text": str(sharding), "proto": proto.SerializeToString().hex()}
-    if sharding.is_tiled():
+    answer = {
+        "text": str(sharding),
+        "in_module": line.split(", sharding=", 1)[1],
+        "proto": proto.SerializeToString().hex(),
+        "back": str(_hlo.HloSharding.from_proto(proto)),
+        "replicated": sharding.is_replicated(),
+        "maximal": sharding.is_maximal(),
+        "manual": sharding.is_manual(),
+        "unknown": sharding.is_unknown(),
+        "unreduced": sharding.is_unreduced(),
+        "tiled": sharding.is_tiled(),
+    }
+    # Asked of another kind, XLA aborts.
+    if answer["text"].startswith(("{mesh", "{maximal_mesh")):
+        answer["tiles"] = str(sharding.v3_to_v2_sharding())
+    elif answer["text"].startswith("{devices"):
         answer["dimensions"] = list(sharding.tile_assignment_dimensions())
         answer["devices"] = list(sharding.tile_assignment_devices())
     return answer

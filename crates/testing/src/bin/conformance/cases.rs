@@ -4,6 +4,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 
+use crate::shardings::sharding;
+
 const TYPES: [&str; 36] = [
     "pred",
     "s1",
@@ -160,14 +162,17 @@ fn shape() -> impl Strategy<Value = String> {
     })
 }
 
-/// A shape's text with some characters lost, doubled or replaced.
-fn damaged() -> impl Strategy<Value = String> {
+/// A text with some characters lost, doubled or replaced by some of these.
+fn damaged(
+    text: impl Strategy<Value = String>,
+    characters: &[u8],
+) -> impl Strategy<Value = String> {
     let damage = (
         any::<prop::sample::Index>(),
         0..4,
-        select(b"0159,:{}()[]TLESCMP*<=? f".to_vec()),
+        select(characters.to_vec()),
     );
-    (shape(), prop::collection::vec(damage, 1..3)).prop_map(|(text, damages)| {
+    (text, prop::collection::vec(damage, 1..3)).prop_map(|(text, damages)| {
         let mut bytes = text.into_bytes();
         for (place, what, byte) in damages {
             if bytes.is_empty() {
@@ -240,9 +245,13 @@ fn module() -> impl Strategy<Value = String> {
 pub fn case() -> impl Strategy<Value = Value> {
     prop_oneof![
         4 => shape().prop_map(|text| json!({"kind": "shape", "text": text})),
-        4 => damaged().prop_map(|text| json!({"kind": "shape", "text": text})),
+        4 => damaged(shape(), b"0159,:{}()[]TLESCMP*<=? f")
+            .prop_map(|text| json!({"kind": "shape", "text": text})),
         2 => pair().prop_map(|(text, other)| json!({"kind": "equal", "text": text, "other": other})),
         2 => array().prop_map(|array| json!({"kind": "size", "text": array.text()})),
         2 => module().prop_map(|text| json!({"kind": "module", "text": text})),
+        3 => sharding().prop_map(|text| json!({"kind": "sharding", "text": text})),
+        1 => damaged(sharding(), b"0124,:{}()[]T'<=? ab")
+            .prop_map(|text| json!({"kind": "sharding", "text": text})),
     ]
 }

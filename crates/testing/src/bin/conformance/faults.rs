@@ -17,6 +17,13 @@ pub fn of(case: &Value, xla: &Answer, ours: &Ours) -> Option<&'static str> {
             .iter()
             .find(|(_, has, said)| text.contains(has) && error.contains(said))
             .map(|(fault, ..)| *fault),
+        (Answer::Aborts, Ok(_)) => text
+            .contains("device_ids=(0")
+            .then_some("XLA aborts at a mesh whose devices are listed in order"),
+        (Answer::Accepts(values), Ok(_)) if case["kind"] == "sharding" => values["text"]
+            .as_str()
+            .is_some_and(|text| text.contains("devices=[]"))
+            .then_some("XLA leaves tiles without dimensions when all subgroups are of one device"),
         (Answer::Accepts(values), Ok(_)) => (values["equal"] == true
             && both(case).any(|text| text.contains("M(")))
         .then_some("XLA's equality leaves out the metadata prefix, `M`"),
@@ -68,6 +75,33 @@ const LENIENT: &[(&str, &[&str])] = &[
         &["expected `(` behind the property's name"],
     ),
     ("XLA's parser takes sizes that overflow", &["beyond 2^63"]),
+    (
+        "XLA's parser of shardings takes several kinds, and keeps one",
+        &["of two kinds", "in two shard groups"],
+    ),
+    (
+        "XLA's parser does not compare devices with tiles",
+        &[
+            "expected one for each",
+            "stands in the list already",
+            "is negative; expected 0",
+        ],
+    ),
+    (
+        "XLA's parser takes subgroups of what has no tiles",
+        &["in subgroups without devices"],
+    ),
+    (
+        "XLA's parser takes no comma, or two, behind a mesh",
+        &[
+            "expected `[` before the dimensions' axes",
+            "expected `,` and how the mesh is used",
+        ],
+    ),
+    (
+        "XLA's parser takes parts and permutations that are none",
+        &["parts; expected 1 or more", "permutation["],
+    ),
 ];
 
 /// What XLA refuses though it is valid: what the text has, and what its error says.
@@ -80,6 +114,11 @@ const STRICT: &[(&str, &str, &str)] = &[
     (
         "XLA compares split indices with the size that stands for an unknown one",
         "SC(",
+        "Syntax error",
+    ),
+    (
+        "XLA's parser knows the profile types of its own time only",
+        "profile_type",
         "Syntax error",
     ),
 ];

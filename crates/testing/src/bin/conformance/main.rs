@@ -2,14 +2,16 @@
 //! faults.
 //!
 //! ```sh
-//! cargo run -p minormajor-testing --bin conformance -- PYTHON [CASES [SEED]]
+//! cargo run -p minormajor-testing --bin conformance -- PYTHON [CASES [SEED [KIND]]]
 //! ```
 //!
-//! `PYTHON` is an interpreter with jaxlib. The same seed makes the same cases.
+//! `PYTHON` is an interpreter with jaxlib. The same seed makes the same cases; a kind, such as
+//! `sharding`, leaves only those.
 
 mod cases;
 mod faults;
 mod ours;
+mod shardings;
 mod xla;
 
 use std::collections::BTreeMap;
@@ -32,7 +34,8 @@ fn main() -> ExitCode {
     let result = match arguments.first() {
         Some(python) => number(1, 20_000).and_then(|cases| {
             let seed = number(2, 1)?;
-            run(&mut Xla::new(python.into()), cases, seed)
+            let kind = arguments.get(3).map(String::as_str);
+            run(&mut Xla::new(python.into()), cases, seed, kind)
         }),
         None => Err("expected the path of a Python interpreter with jaxlib".to_owned()),
     };
@@ -47,7 +50,7 @@ fn main() -> ExitCode {
 }
 
 /// Whether nothing differed outside the list.
-fn run(xla: &mut Xla, cases: u64, seed: u64) -> Result<bool, String> {
+fn run(xla: &mut Xla, cases: u64, seed: u64, only: Option<&str>) -> Result<bool, String> {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
@@ -56,11 +59,16 @@ fn run(xla: &mut Xla, cases: u64, seed: u64) -> Result<bool, String> {
     let mut agreed: BTreeMap<String, usize> = BTreeMap::new();
     let mut faults: BTreeMap<&'static str, usize> = BTreeMap::new();
     let mut differ = 0;
-    for _ in 0..cases {
+    let mut asked = 0;
+    while asked < cases {
         let tree = strategy
             .new_tree(&mut runner)
             .map_err(|error| error.to_string())?;
         let case = tree.current();
+        if only.is_some_and(|kind| case["kind"] != kind) {
+            continue;
+        }
+        asked += 1;
         let answer = xla.ask(&case)?;
         let ours = ours::answer(&case);
         let kind = case["kind"].as_str().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! This project's answers to the same cases.
 
 use minormajor_core::hlo::Module;
-use minormajor_core::{Layout, ProgramShape, Shape};
+use minormajor_core::{Layout, ProgramShape, Shape, Sharding};
 use serde_json::{Value, json};
 
 use crate::xla::Answer;
@@ -14,11 +14,7 @@ pub fn answer(case: &Value) -> Ours {
     match case["kind"].as_str() {
         Some("shape") => {
             let shape = parse(text)?;
-            let proto: String = shape
-                .to_proto_bytes()
-                .iter()
-                .map(|b| format!("{b:02x}"))
-                .collect();
+            let proto = hex(&shape.to_proto_bytes());
             Ok(json!({"text": shape.to_string(), "proto": proto}))
         }
         Some("equal") => {
@@ -38,6 +34,7 @@ pub fn answer(case: &Value) -> Ours {
             Ok(json!({"bytes": f64::from((bytes + sizes as i64) as f32)}))
         }
         Some("module") => module(text),
+        Some("sharding") => sharding(text),
         kind => Err(format!("no case of kind {kind:?}")),
     }
 }
@@ -45,6 +42,43 @@ pub fn answer(case: &Value) -> Ours {
 fn parse(text: &str) -> Result<Shape, String> {
     text.parse()
         .map_err(|error: minormajor_core::ParseError| error.to_string())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A sharding's texts and proto, its devices, and what it becomes through its proto and in tiles.
+fn sharding(text: &str) -> Ours {
+    let sharding: Sharding = text
+        .parse()
+        .map_err(|error: minormajor_core::ParseError| error.to_string())?;
+    let plain = |sharding: &Sharding| sharding.clone().without_metadata().to_string();
+    let proto = sharding.to_proto_bytes();
+    let back = Sharding::from_proto_bytes(&proto).map_err(|error| error.to_string())?;
+    let mut values = json!({
+        "text": plain(&sharding),
+        "in_module": sharding.to_string(),
+        "proto": hex(&proto),
+        "back": plain(&back),
+        "replicated": sharding.is_replicated(),
+        "maximal": sharding.is_maximal(),
+        "manual": sharding.is_manual(),
+        "unknown": sharding.is_unknown(),
+        "unreduced": sharding.is_unreduced(),
+        "tiled": sharding.is_tiled(),
+    });
+    if sharding.named().is_some() {
+        let tiled = sharding.to_tiled().map_err(|error| error.to_string())?;
+        values["tiles"] = plain(&tiled).into();
+    } else if !sharding.is_tuple()
+        && let Some(tiling) = sharding.tiling().map_err(|error| error.to_string())?
+    {
+        let assignment = tiling.assignment();
+        values["dimensions"] = assignment.dimensions().into();
+        values["devices"] = assignment.devices().collect::<Vec<i64>>().into();
+    }
+    Ok(values)
 }
 
 /// The program shape of a module's entry, and the shapes in it.
