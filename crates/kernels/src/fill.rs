@@ -109,4 +109,13 @@ impl Fill {
     pub fn destination_len(&self) -> usize {
         self.repeat.destination_len()
     }
+
+    /// The element, at the start of the array, and the move that repeats it.
+    pub(crate) fn pattern(&self) -> &[u8; 16] {
+        &self.pattern
+    }
+
+    pub(crate) fn repeat(&self) -> &Move {
+        &self.repeat
+    }
 }

@@ -1,114 +1,117 @@
 //! Writing a destination from its start to its end past the caches, whole lines at a time.
 //!
-//! What is written lands in a stage of a few lines, small enough that filling it and streaming it overlap (a stage of
-//! 16 KiB costs a third of the speed that one of 2 KiB has). Pieces that follow one another share their lines there, so
-//! a line is cut only where the destination jumps.
+//! Pieces that follow one another share a line where they meet. Such a line is put together in registers: a stage in
+//! memory would have to be read right after it was written in other steps, which waits until all streaming stores before
+//! it are done.
 
-use std::marker::PhantomData;
-use std::mem::MaybeUninit;
-
-use crate::runs;
 use crate::simd::{LINE, Vector};
 
-/// The most bytes that can be asked for at once.
-pub(crate) const ROOM: usize = 2 << 10;
+/// The most registers that a line takes.
+const PARTS: usize = LINE / 16;
 
-/// The stage of a pen. It is only read where it was written.
-#[repr(align(64))]
-pub(crate) struct Stage(MaybeUninit<[u8; ROOM + LINE]>);
-
-impl Stage {
-    #[inline(always)]
-    pub(crate) fn new() -> Stage {
-        Stage(MaybeUninit::uninit())
-    }
-}
-
-/// A place in a destination, and what is written there but not yet streamed.
+/// A place in a destination, and the begun line there.
 pub(crate) struct Pen<V> {
-    /// Bytes `begin..end` of it are written, and nothing else is valid.
-    stage: *mut u8,
+    /// The line at `to`, of which bytes `begin..end` are to be written.
+    line: [V; PARTS],
     begin: usize,
     end: usize,
-    /// Where byte 0 of the stage belongs: on a line, of which the bytes before `begin` are not the pen's.
     to: *mut u8,
-    vector: PhantomData<V>,
 }
 
 impl<V: Vector> Pen<V> {
+    /// # Safety
+    ///
+    /// The CPU has `V`.
     #[inline(always)]
-    pub(crate) fn new(stage: &mut Stage) -> Self {
+    pub(crate) unsafe fn new() -> Self {
+        let nothing = [0u8; LINE];
         Pen {
-            stage: stage.0.as_mut_ptr().cast(),
+            // SAFETY: a line is at least a register.
+            line: [unsafe { V::load(nothing.as_ptr()) }; PARTS],
             begin: 0,
             end: 0,
             to: std::ptr::null_mut(),
-            vector: PhantomData,
         }
     }
 
-    /// Room for the next `length` bytes of the destination, at most [`ROOM`]. All of them must be written before the next
-    /// call.
+    /// Copies a piece.
     ///
     /// # Safety
     ///
-    /// The CPU has `V`. The bytes at `to` are writable until the pen is lifted, and nothing else writes them until then.
+    /// The CPU has `V`. `length` bytes are readable, and those at `to` writable until the pen is lifted; nothing else
+    /// writes them until then. The two do not overlap.
     #[inline(always)]
-    pub(crate) unsafe fn room(&mut self, to: *mut u8, length: usize) -> *mut u8 {
-        // SAFETY: what is staged is writable by the promises of the calls that staged it. After a flush less than a line
-        // is left, so the stage has room for `length` bytes more.
+    pub(crate) unsafe fn copy(&mut self, from: *const u8, to: *mut u8, length: usize) {
+        // SAFETY: offsets stay inside the piece; whole lines are aligned.
         unsafe {
             if to != self.to.wrapping_add(self.end) {
                 self.lift();
-                let phase = to as usize % LINE;
-                self.to = to.wrapping_sub(phase);
-                (self.begin, self.end) = (phase, phase);
-            } else if self.end + length > ROOM + LINE {
-                self.flush();
+                self.begin = to as usize % LINE;
+                self.end = self.begin;
+                self.to = to.wrapping_sub(self.begin);
             }
-            let room = self.stage.add(self.end);
-            self.end += length;
-            room
-        }
-    }
-
-    /// Streams the whole lines.
-    ///
-    /// # Safety
-    ///
-    /// As `room`, for all that is staged.
-    #[inline(always)]
-    unsafe fn flush(&mut self) {
-        let lines = self.end / LINE * LINE;
-        if lines == 0 {
-            return;
-        }
-        // SAFETY: bytes begin..end of the stage are written and belong at the same place from `to` on, where they are
-        // writable; `to` and the stage are on lines.
-        unsafe {
-            let mut at = 0;
-            if self.begin > 0 {
-                runs::copy::<V>(
-                    self.stage.add(self.begin),
-                    self.to.add(self.begin),
-                    LINE - self.begin,
-                );
-                at = LINE;
+            let first = length.min(LINE - self.end);
+            self.add(from, first);
+            if self.end < LINE {
+                return;
             }
-            while at < lines {
+            if self.begin == 0 {
+                for part in 0..LINE / V::BYTES {
+                    self.line[part].stream(self.to.add(part * V::BYTES));
+                }
+            } else {
+                self.put();
+            }
+            let mut at = first;
+            while at + LINE <= length {
                 for part in (0..LINE).step_by(V::BYTES) {
-                    V::load(self.stage.add(at + part)).stream(self.to.add(at + part));
+                    V::load(from.add(at + part)).stream(to.add(at + part));
                 }
                 at += LINE;
             }
-            if self.end > lines {
-                // Whole lines may be copied: the stage has one more than `ROOM`, and what is not written is not used.
-                self.stage
-                    .add(lines)
-                    .copy_to_nonoverlapping(self.stage, self.end - lines);
+            self.to = to.wrapping_add(at);
+            (self.begin, self.end) = (0, 0);
+            self.add(from.add(at), length - at);
+        }
+    }
+
+    /// Takes more bytes into the line.
+    ///
+    /// # Safety
+    ///
+    /// The line has room for `length` bytes more, and they are readable.
+    #[inline(always)]
+    unsafe fn add(&mut self, from: *const u8, length: usize) {
+        let (begin, end) = (self.end, self.end + length);
+        for part in 0..LINE / V::BYTES {
+            let start = part * V::BYTES;
+            let (low, high) = (begin.max(start), end.min(start + V::BYTES));
+            if low < high {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    let from = from.add(low - begin);
+                    self.line[part] = self.line[part].load_into(from, low - start, high - start);
+                }
             }
-            self.to = self.to.wrapping_add(lines);
-            (self.begin, self.end) = (0, self.end - lines);
+        }
+        self.end = end;
+    }
+
+    /// Writes what is in a line that is not whole.
+    ///
+    /// # Safety
+    ///
+    /// As `copy`, for what was copied there.
+    #[inline(never)]
+    unsafe fn put(&mut self) {
+        let mut bytes = [0u8; LINE];
+        // SAFETY: the line is as long as the array; its bytes begin..end are writable.
+        unsafe {
+            for part in 0..LINE / V::BYTES {
+                self.line[part].store(bytes.as_mut_ptr().add(part * V::BYTES));
+            }
+            let from = bytes.as_ptr().add(self.begin);
+            from.copy_to_nonoverlapping(self.to.add(self.begin), self.end - self.begin);
         }
     }
 
@@ -116,19 +119,12 @@ impl<V: Vector> Pen<V> {
     ///
     /// # Safety
     ///
-    /// As `room`, for all that is staged.
+    /// As `copy`, for what was copied last.
     #[inline(always)]
     pub(crate) unsafe fn lift(&mut self) {
-        // SAFETY: as `flush`.
-        unsafe {
-            self.flush();
-            if self.end > self.begin {
-                runs::copy::<V>(
-                    self.stage.add(self.begin),
-                    self.to.add(self.begin),
-                    self.end - self.begin,
-                );
-            }
+        if self.end > self.begin {
+            // SAFETY: the caller's promise.
+            unsafe { self.put() };
             self.begin = self.end;
         }
     }

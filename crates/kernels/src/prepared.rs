@@ -48,6 +48,17 @@ impl Prepared {
     /// `loops` keep the invariants of `Nest`; `stream` says whether the whole job, of which this box may be a part, is
     /// better written past the caches.
     pub(crate) fn new(width: usize, loops: &[Loop], isa: Isa, stream: bool) -> Prepared {
+        Prepared::with_source(width, loops, isa, stream, false)
+    }
+
+    /// As `new`; `cached` says whether the source is in the caches, so that only the stores matter.
+    pub(crate) fn with_source(
+        width: usize,
+        loops: &[Loop],
+        isa: Isa,
+        stream: bool,
+        cached: bool,
+    ) -> Prepared {
         let mut outer = loops.to_vec();
         let mut width = width;
         let body = loop {
@@ -75,9 +86,14 @@ impl Prepared {
                 }
                 break if outer.is_empty() && !stream {
                     Body::Copy(run)
-                } else if !stream {
+                } else if cached || !stream {
                     let around = Around::take(&mut outer);
-                    Body::Rows(Box::new(Rows { run, around }))
+                    Body::Rows(Box::new(Rows {
+                        run,
+                        stream,
+                        ask: cached,
+                        around,
+                    }))
                 } else {
                     Body::Runs(Box::new(runs(&mut outer, run)))
                 };
@@ -161,31 +177,47 @@ impl Prepared {
     /// Every byte that the loops given to `new` touch from `source` on must be readable and from `destination` on
     /// writable, and the two must not overlap.
     pub(crate) unsafe fn run(&self, source: *const u8, destination: *mut u8) {
+        // SAFETY: the caller's promise.
+        unsafe { self.run_before(source, destination, source) };
+        if self.stream {
+            fence();
+        }
+    }
+
+    /// As `run`, knowing where the source of the box is that will be moved after this one: a hint, never read. What is
+    /// streamed may not be visible to others until the next [`fence`].
+    ///
+    /// # Safety
+    ///
+    /// As `run`.
+    pub(crate) unsafe fn run_before(
+        &self,
+        source: *const u8,
+        destination: *mut u8,
+        upcoming: *const u8,
+    ) {
         // The kernels are told where the next iteration starts, so each runs one step late.
         let mut pending = (0, 0);
         let mut started = false;
-        let mut step = |next: (isize, isize)| {
+        let mut step = |next: (isize, isize), upcoming: *const u8| {
             // SAFETY: `walk` gives the offsets of iterations of the outer loops, so all that the body touches from
             // there on is in the box that the caller vouches for.
             unsafe {
                 self.body(At {
                     source: source.offset(pending.0),
                     destination: destination.offset(pending.1),
-                    upcoming: source.wrapping_offset(next.0),
+                    upcoming,
                 });
             }
             pending = next;
         };
         walk(&self.outer, 0, 0, &mut |s, d| {
             if started {
-                step((s, d));
+                step((s, d), source.wrapping_offset(s));
             }
             started = true;
         });
-        step((0, 0));
-        if self.stream {
-            fence();
-        }
+        step((0, 0), upcoming);
     }
 
     /// # Safety

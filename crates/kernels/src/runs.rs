@@ -10,6 +10,7 @@ use std::mem::MaybeUninit;
 
 use crate::around::{Around, Each};
 use crate::axis::{Axis, Pointers};
+use crate::pen::Pen;
 use crate::plane::At;
 use crate::simd::{LINE, Set, Vector, Work, near, prefetch};
 
@@ -20,11 +21,14 @@ const PIECE: usize = 8 << 10;
 /// How many bytes of each row ahead are asked for, at least one run.
 const AHEAD: usize = 256;
 
-/// Runs that fit the caches, in the order of the destination.
+/// Runs of a source that is in the caches, in the order of the destination.
 #[derive(Debug, Clone)]
 pub(crate) struct Rows {
     /// Bytes of a run.
     pub(crate) run: usize,
+    pub(crate) stream: bool,
+    /// Whether to ask for as much of what comes next, from front to back.
+    pub(crate) ask: bool,
     pub(crate) around: Around,
 }
 
@@ -38,7 +42,7 @@ pub(crate) struct Runs {
     pub(crate) columns: Axis,
 }
 
-/// Moves all runs with ordinary stores.
+/// Moves all runs of a source in the caches.
 ///
 /// # Safety
 ///
@@ -47,36 +51,80 @@ pub(crate) struct Runs {
 pub(crate) unsafe fn rows<S: Set>(rows: &Rows, at: At) {
     let vector = PhantomData::<S::Wide>;
     // SAFETY: the caller's promise.
-    unsafe { S::enter(Plain { rows, at, vector }) }
+    unsafe {
+        if rows.stream {
+            S::enter(InOrder::<_, true> { rows, at, vector });
+        } else {
+            S::enter(InOrder::<_, false> { rows, at, vector });
+        }
+    }
 }
 
 /// # Safety (of `work`)
 ///
 /// As `rows`.
-struct Plain<'a, V> {
+struct InOrder<'a, V, const STREAM: bool> {
     rows: &'a Rows,
     at: At,
     vector: PhantomData<V>,
 }
 
-impl<V: Vector> Work for Plain<'_, V> {
+impl<V: Vector, const STREAM: bool> Work for InOrder<'_, V, STREAM> {
     #[inline(always)]
-    unsafe fn work(mut self) {
-        let At {
-            source,
-            destination,
-            ..
-        } = self.at;
+    unsafe fn work(self) {
         // SAFETY: the caller's promise.
-        unsafe { self.rows.around.walk(source, destination, &mut self) };
+        unsafe {
+            let mut copying = Copying::<V, STREAM> {
+                run: self.rows.run,
+                ask: if self.rows.ask { self.rows.run } else { 0 },
+                upcoming: self.at.upcoming,
+                pen: Pen::new(),
+            };
+            let around = &self.rows.around;
+            around.walk(self.at.source, self.at.destination, &mut copying);
+            copying.pen.lift();
+        }
     }
 }
 
-impl<V: Vector> Each for Plain<'_, V> {
+/// # Safety (of `each`)
+///
+/// A run is readable and writable. Nothing else writes it before the pen is lifted.
+struct Copying<V, const STREAM: bool> {
+    run: usize,
+    ask: usize,
+    upcoming: *const u8,
+    pen: Pen<V>,
+}
+
+impl<V: Vector, const STREAM: bool> Each for Copying<V, STREAM> {
     #[inline(always)]
     unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
-        // SAFETY: the caller's promise.
-        unsafe { copy::<V>(from, to, self.rows.run) };
+        let run = self.run;
+        if self.ask > 0 {
+            let end = self.upcoming.wrapping_add(self.ask);
+            // Every line once.
+            let mut line = self
+                .upcoming
+                .wrapping_sub(1)
+                .map_addr(|a| a | (LINE - 1))
+                .wrapping_add(1);
+            while line < end {
+                near(line);
+                line = line.wrapping_add(LINE);
+            }
+            self.upcoming = end;
+        }
+        // SAFETY: pieces of the run.
+        unsafe {
+            if !STREAM {
+                copy::<V>(from, to, run);
+            } else if (to as usize | run).is_multiple_of(LINE) {
+                stream_near::<V>(from, to, run);
+            } else {
+                self.pen.copy(from, to, run);
+            }
+        }
     }
 }
 

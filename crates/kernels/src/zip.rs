@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 
 use crate::around::{Around, Each, ONCE};
 use crate::nest::Loop;
-use crate::pen::{Pen, ROOM, Stage};
+use crate::pen::Pen;
 use crate::plane::At;
 use crate::runs;
 use crate::simd::{LINE, Set, Vector, Work, near};
@@ -139,6 +139,12 @@ unsafe fn sized<S: Set, V: Vector>(zip: &Zip, at: At) {
     }
 }
 
+/// Bytes of runs that cut lines and are staged therefore.
+const STAGED: usize = 2 << 10;
+
+#[repr(align(64))]
+struct Stage(MaybeUninit<[u8; STAGED]>);
+
 /// Interleaves.
 ///
 /// # Safety (of `work`)
@@ -154,7 +160,7 @@ impl<V: Vector, const K: usize, const STREAM: bool> Work for Join<'_, V, K, STRE
     #[inline(always)]
     unsafe fn work(self) {
         let Join { zip, at, .. } = self;
-        let mut stage = Stage::new();
+        let mut stage = Stage(MaybeUninit::uninit());
         // SAFETY: the caller's promise.
         unsafe {
             let mut joining = Joining::<V, K, STREAM> {
@@ -162,7 +168,8 @@ impl<V: Vector, const K: usize, const STREAM: bool> Work for Join<'_, V, K, STRE
                 bytes: zip.bytes,
                 stride: zip.stride,
                 ahead: zip.ahead,
-                pen: Pen::new(&mut stage),
+                stage: stage.0.as_mut_ptr().cast(),
+                pen: Pen::new(),
             };
             zip.around.walk(at.source, at.destination, &mut joining);
             joining.pen.lift();
@@ -178,6 +185,7 @@ struct Joining<V, const K: usize, const STREAM: bool> {
     bytes: usize,
     stride: isize,
     ahead: isize,
+    stage: *mut u8,
     pen: Pen<V>,
 }
 
@@ -192,9 +200,8 @@ impl<V: Vector, const K: usize, const STREAM: bool> Each for Joining<V, K, STREA
             // SAFETY: a piece is a part or more and inside the row; registers are of whole parts inside the piece, and
             // aligned where they stream, since parts divide lines.
             unsafe {
-                let (piece, to) = if STREAM && !direct {
-                    let piece = piece(bytes - done, ROOM / K, part);
-                    (piece, self.pen.room(to.add(done * K), piece * K))
+                let (piece, place) = if STREAM && !direct {
+                    (piece(bytes - done, STAGED / K, part), self.stage)
                 } else {
                     (bytes, to)
                 };
@@ -203,11 +210,14 @@ impl<V: Vector, const K: usize, const STREAM: bool> Each for Joining<V, K, STREA
                     i = i.min(piece - part);
                     let v = self.register(from.add(done + i));
                     if direct {
-                        v.stream(to.add(i * K));
+                        v.stream(place.add(i * K));
                     } else {
-                        v.store(to.add(i * K));
+                        v.store(place.add(i * K));
                     }
                     i += part;
+                }
+                if STREAM && !direct {
+                    self.pen.copy(place, to.add(done * K), piece * K);
                 }
                 done += piece;
             }

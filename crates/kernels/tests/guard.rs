@@ -4,8 +4,8 @@
 mod common;
 
 use common::guarded::Guarded;
-use common::{Case, case, expected, interleaved, l, tunings};
-use minormajor_kernels::Move;
+use common::{Case, Gap, Part, case, distinct, expected, interleaved, l, retile, tunings};
+use minormajor_kernels::{Fill, Move, Sequence};
 use proptest::prelude::*;
 
 fn runs_between_guards(case: &Case) {
@@ -94,5 +94,35 @@ fn runs_of_all_lengths() {
 fn interleaved_rows() {
     for case in interleaved() {
         runs_between_guards(&case);
+    }
+}
+
+/// Rows and padding that cut lines, in bands.
+#[test]
+fn sequences() {
+    for (back, columns) in [(false, 201), (true, 201), (true, 223)] {
+        let (parts, gaps) = retile(2, 5003, columns, (8, 128), 1, back);
+        for tuning in tunings() {
+            let part = |(s, d, loops): &Part| Move::tuned(2, *s, *d, loops, &tuning).unwrap();
+            let moves: Vec<Move> = parts.iter().map(part).collect();
+            let gap = |(d, loops): &Gap| Fill::tuned(b"ab", *d, loops, &tuning).unwrap();
+            let fills: Vec<Fill> = gaps.iter().map(gap).collect();
+            let from = distinct(moves.iter().map(Move::source_len).max().unwrap());
+            let ends = moves.iter().map(Move::destination_len);
+            let ends = ends.chain(fills.iter().map(Fill::destination_len));
+            let mut want = vec![common::SENTINEL; ends.max().unwrap()];
+            moves.iter().for_each(|m| m.run(&from, &mut want).unwrap());
+            fills.iter().for_each(|f| f.run(&mut want).unwrap());
+            let sequence = Sequence::new(moves.iter(), fills.iter(), &tuning).unwrap();
+            for at_end in [false, true] {
+                let mut source = Guarded::new(&from, at_end);
+                let mut to = Guarded::new(&vec![common::SENTINEL; want.len()], at_end);
+                sequence.run_window(source.bytes(), to.bytes(), 0).unwrap();
+                assert!(
+                    to.bytes() == want,
+                    "{tuning:?}, back {back}, at end {at_end}"
+                );
+            }
+        }
     }
 }

@@ -14,13 +14,13 @@ mod number;
 use std::marker::PhantomData;
 
 use crate::dispatch;
-use crate::pen::{Pen, ROOM, Stage};
+use crate::pen::Pen;
 use crate::simd::{Set, Vector, Work};
 use crate::tuning::Tuning;
 use number::{Natural, Number, REAL_LIMIT, Real};
 
-/// Rows of a block. A block of one column is as much as a pen takes at once.
-const LANES: usize = ROOM / 8;
+/// Rows of a block: 2 KiB of a column.
+const LANES: usize = 256;
 
 /// A step of a [`Program`], done for every row. Registers are called by their numbers, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -364,11 +364,12 @@ unsafe fn blocks<N: Number, V: Vector>(batch: &Batch<'_>) -> Result<usize, OutOf
     let program = batch.program;
     let steps: Vec<Ready<N>> = program.steps.iter().map(|&step| Ready::new(step)).collect();
     let mut registers: Vec<Lanes<N>> = vec![[N::ZERO; LANES]; program.registers];
-    let mut stages: Vec<Stage> = Vec::new();
+    // What is streamed, and the pen that does.
+    let mut streams: Vec<(Pen<V>, [i64; LANES])> = Vec::new();
     if batch.streams {
-        stages.resize_with(batch.to.len(), Stage::new);
+        // SAFETY: the CPU has `V`.
+        streams.resize_with(batch.to.len(), || (unsafe { Pen::new() }, [0; LANES]));
     }
-    let mut pens: Vec<Pen<V>> = stages.iter_mut().map(Pen::new).collect();
     let form = ReadyForm::new(&program.form);
     // Where the block's numbers of each output go.
     let mut places: Vec<*mut i64> = batch.to.to_vec();
@@ -399,9 +400,8 @@ unsafe fn blocks<N: Number, V: Vector>(batch: &Batch<'_>) -> Result<usize, OutOf
         }
         for (number, (place, &to)) in places.iter_mut().zip(batch.to).enumerate() {
             *place = to.wrapping_add(row);
-            if let Some(pen) = pens.get_mut(number) {
-                // SAFETY: the rows are in the column; all of them are written below.
-                *place = unsafe { pen.room((*place).cast(), 8 * rows) }.cast();
+            if let Some((_, stage)) = streams.get_mut(number) {
+                *place = stage.as_mut_ptr();
             }
         }
         match &form {
@@ -434,10 +434,14 @@ unsafe fn blocks<N: Number, V: Vector>(batch: &Batch<'_>) -> Result<usize, OutOf
                 }
             }
         }
+        for ((pen, stage), &to) in streams.iter_mut().zip(batch.to) {
+            // SAFETY: the rows are in the column, and nothing else writes them.
+            unsafe { pen.copy(stage.as_ptr().cast(), to.wrapping_add(row).cast(), 8 * rows) };
+        }
         row += rows;
     }
-    for pen in &mut pens {
-        // SAFETY: all that is staged is in the columns.
+    for (pen, _) in &mut streams {
+        // SAFETY: all that was copied is in the columns.
         unsafe { pen.lift() };
     }
     result.map(|()| void)

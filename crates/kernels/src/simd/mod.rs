@@ -76,6 +76,18 @@ pub(crate) trait Vector: Copy {
             }
         }
     }
+    /// This register with its bytes `begin..end` from memory, where only those are read.
+    #[inline(always)]
+    unsafe fn load_into(self, from: *const u8, begin: usize, end: usize) -> Self {
+        let mut bytes = [0u128; 4];
+        // SAFETY: `BYTES` is at most 64, and `end` at most that; the caller vouches for the bytes read.
+        unsafe {
+            let to = bytes.as_mut_ptr().cast::<u8>();
+            self.store(to);
+            from.copy_to_nonoverlapping(to.add(begin), end - begin);
+            Self::load(to)
+        }
+    }
     /// From `K` parts one after another to an equal share of each in every lane, in order; of a single lane nothing.
     unsafe fn deal<const K: usize>(self) -> Self;
     /// Undoes `deal`.
@@ -112,6 +124,19 @@ pub(crate) fn near(address: *const u8) {
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(address.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
+
+/// Asks for the line at this address in the first-level cache, to write a part of it. Any address may be given.
+#[inline(always)]
+pub(crate) fn own(address: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: as `prefetch`. A CPU without this one does nothing.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_ET0>(address.cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = address;

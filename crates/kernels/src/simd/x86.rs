@@ -103,6 +103,12 @@ macro_rules! vector {
             }
 
             #[inline(always)]
+            unsafe fn load_into(self, from: *const u8, begin: usize, end: usize) -> Self {
+                // SAFETY: the caller vouches for the bytes and the CPU.
+                $name(unsafe { $parts::load_into(self.0, from, begin, end) })
+            }
+
+            #[inline(always)]
             unsafe fn deal<const K: usize>(self) -> Self {
                 // SAFETY: the caller vouches for the CPU.
                 $name(unsafe { $parts::deal::<K>(self.0) })

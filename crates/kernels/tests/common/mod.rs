@@ -4,7 +4,7 @@
 #[cfg(target_os = "linux")]
 pub mod guarded;
 
-use minormajor_kernels::{Isa, Loop, Stores, Tuning};
+use minormajor_kernels::{FillLoop, Isa, Loop, Stores, Tuning};
 use proptest::prelude::*;
 
 /// The byte that no source holds at the place where it would be expected: what gaps keep.
@@ -232,4 +232,73 @@ pub fn interleaved() -> impl Iterator<Item = Case> {
                 })
             })
     })
+}
+
+/// Source, destination and loops of a move; destination and loops of a fill.
+pub type Part = (usize, usize, Vec<Loop>);
+pub type Gap = (usize, Vec<FillLoop>);
+
+/// Rows in tiles of `tile` rows and columns, ragged at both ends, with what is left of the tiles filled; and the other
+/// way, without fills.
+pub fn retile(
+    width: usize,
+    rows: usize,
+    columns: usize,
+    tile: (usize, usize),
+    slices: usize,
+    back: bool,
+) -> (Vec<Part>, Vec<Gap>) {
+    let (high, low) = tile;
+    let across = columns.div_ceil(low);
+    let down = rows.div_ceil(high);
+    let plain = |r: usize, c: usize| (r * columns + c) * width;
+    let tiled = |r: usize, c: usize| ((r * across + c) * high * low) * width;
+    let (slice, tiles) = (rows * columns * width, down * across * high * low * width);
+    let (mut parts, mut gaps) = (Vec::new(), Vec::new());
+    for (r, count_r, high_r) in [(0, rows / high, high), (rows / high, 1, rows % high)] {
+        for (c, count_c, low_c) in [(0, columns / low, low), (columns / low, 1, columns % low)] {
+            let here = [slices, count_r, count_c, high_r, low_c];
+            if here.contains(&0) {
+                continue;
+            }
+            let p = [slice, plain(high, 0), plain(0, low), plain(1, 0), width];
+            let t = [tiles, tiled(1, 0), tiled(0, 1), low * width, width];
+            let loops = |s: [usize; 5], d: [usize; 5]| {
+                (0..5)
+                    .map(|i| Loop {
+                        extent: here[i],
+                        source: s[i] as isize,
+                        destination: d[i] as isize,
+                    })
+                    .collect()
+            };
+            let (at_p, at_t) = (plain(r * high, c * low), tiled(r, c));
+            parts.push(if back {
+                (at_t, at_p, loops(t, p))
+            } else {
+                (at_p, at_t, loops(p, t))
+            });
+            if back {
+                continue;
+            }
+            let mut gap = |at: usize, extents: [usize; 5]| {
+                if !extents.contains(&0) {
+                    let loops = (0..5).map(|i| FillLoop {
+                        extent: extents[i],
+                        destination: t[i] as isize,
+                    });
+                    gaps.push((at, loops.collect()));
+                }
+            };
+            gap(
+                at_t + low_c * width,
+                [slices, count_r, count_c, high_r, low - low_c],
+            );
+            gap(
+                at_t + high_r * low * width,
+                [slices, count_r, count_c, high - high_r, low],
+            );
+        }
+    }
+    (parts, gaps)
 }

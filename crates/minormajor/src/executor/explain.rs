@@ -134,6 +134,11 @@ impl Relayout {
                 threads,
                 self.only_move().map_or(1, |only| only.count_parts(parts)),
             ),
+            Sharing::Bands {
+                threads,
+                sequence,
+                windows,
+            } => (threads, 1 + sequence.cuts(windows).count()),
             Sharing::Windows { threads, cut } => (threads, cut.count),
         }
     }

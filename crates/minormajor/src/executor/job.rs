@@ -4,7 +4,7 @@ use minormajor_core::ElementType;
 use minormajor_core::plan::{ByteOrder, Change, Encoding, FillBox, MoveBox, Plan};
 use minormajor_kernels::{
     Code, Fill, FillBits, FillLoop, Format, Kernel, Loop, Move, NestError, Recode, Recoding,
-    Scratch, Tuning,
+    Scratch, Sequence, Tuning,
 };
 
 /// A kernel and the bytes of the destination between which it writes.
@@ -146,6 +146,13 @@ impl Job {
         }
     }
 
+    fn as_fill(&self) -> Option<&Fill> {
+        match &self.work {
+            Work::Fill(kernel) => Some(kernel),
+            _ => None,
+        }
+    }
+
     /// The bytes that it reads and writes, halved: those of a copy that takes as long at best. Of
     /// a fill those that it writes.
     pub(super) fn bytes(&self) -> usize {
@@ -232,6 +239,17 @@ impl Job {
             Work::FillBits(kernel) => kernel.run_window(window, start),
         }
     }
+}
+
+/// Boxes to move and to fill in the destination's order, where they have one and bytes are moved as they are.
+pub(super) fn sequence(moves: &[Job], fills: &[Job], tuning: &Tuning) -> Option<Sequence> {
+    let moved = moves.iter().filter_map(Job::as_move);
+    let filled = fills.iter().filter_map(Job::as_fill);
+    let all = moves.len() + fills.len();
+    if all < 2 || moved.clone().count() + filled.clone().count() < all {
+        return None;
+    }
+    Sequence::new(moved, filled, tuning)
 }
 
 /// The lowest byte of the destination that loops touch, from a position on.

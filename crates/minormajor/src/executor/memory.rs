@@ -38,13 +38,15 @@ impl Relayout {
     pub fn extra_memory(&self) -> ExtraMemory {
         // Those who watch have more parts, and no more threads.
         let threads = match self.sharing(0, true) {
-            Sharing::Whole => {
+            Sharing::Whole | Sharing::Bands { threads: 1, .. } => {
                 return ExtraMemory {
                     heap: self.heap_of_a_thread(),
                     stack: KERNEL_STACK,
                 };
             }
-            Sharing::Parts { threads, .. } | Sharing::Windows { threads, .. } => threads,
+            Sharing::Parts { threads, .. }
+            | Sharing::Bands { threads, .. }
+            | Sharing::Windows { threads, .. } => threads,
         };
         ExtraMemory {
             heap: self.heap_of(threads),

@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 
 use minormajor_core::ArrayShape;
 use minormajor_core::plan::{Change, Plan, PlanError};
-use minormajor_kernels::{Kernel, Move, NestError, Scratch, Tuning};
+use minormajor_kernels::{Kernel, Move, NestError, Scratch, Sequence, Tuning};
 
 use crate::threads::{self, team};
 pub use explain::{ExplainedBox, Explanation};
@@ -73,6 +73,8 @@ pub type Progress<'a> = &'a (dyn Fn(u64, u64) + Sync);
 pub struct Relayout {
     moves: Vec<Job>,
     fills: Vec<Job>,
+    /// Both in the destination's order, where there is one.
+    sequence: Option<Box<Sequence>>,
     general: Option<General>,
     /// Bytes that the destination can be cut between; `None` where elements lie at any byte.
     unit_bytes: Option<usize>,
@@ -219,6 +221,7 @@ impl Relayout {
         }
         let fills = plan.fills().iter();
         let fills = fills.map(|made| Job::of_fill(plan, made, tuning));
+        let fills = fills.collect::<Result<Vec<_>, _>>()?;
         let unit_bytes = (to / 8).max(1) as usize;
         let unit_bytes = match plan.change() {
             Change::Values { destination, .. }
@@ -228,9 +231,15 @@ impl Relayout {
             }
             _ => Some(unit_bytes),
         };
+        let sequence = if destination_bytes > SMALLEST_PART {
+            job::sequence(&moves, &fills, tuning)
+        } else {
+            None
+        };
         Ok(Relayout {
             moves,
-            fills: fills.collect::<Result<_, _>>()?,
+            fills,
+            sequence: sequence.map(Box::new),
             general: General::new(plan, tuning)?,
             unit_bytes,
             source_bytes,
@@ -338,46 +347,54 @@ impl Relayout {
                 told.more(outside);
                 Ok(())
             }
+            Sharing::Bands {
+                threads,
+                sequence,
+                windows,
+            } => {
+                let windows = windows::between(destination, sequence.cuts(windows));
+                share(threads, windows, &told, |Window { start, bytes }, _| {
+                    Ok(sequence.run_window(source, bytes, start)?)
+                })
+            }
             Sharing::Windows { threads, cut } => {
-                // Nothing can panic while a lock is held, so none is poisoned.
-                let queue = Mutex::new(windows(destination, cut));
-                let result = Mutex::new(Ok(()));
-                team(threads, |_| {
-                    let mut scratch = Scratch::default();
-                    loop {
-                        let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-                        let Some(window) = next else {
-                            return;
-                        };
-                        let bytes = window.bytes.len();
-                        if let Err(error) = self.run_window(source, window, &mut scratch) {
-                            *result.lock().unwrap_or_else(PoisonError::into_inner) = Err(error);
-                            return;
-                        }
-                        told.more(bytes);
-                    }
-                });
-                result.into_inner().unwrap_or_else(PoisonError::into_inner)
+                let windows = windows(destination, cut);
+                share(threads, windows, &told, |window, scratch| {
+                    self.run_window(source, window, scratch)
+                })
             }
         }
     }
 
     /// How threads share a run whose destination has its first page at `head`.
-    fn sharing(&self, head: usize, tells: bool) -> Sharing {
+    fn sharing(&self, head: usize, tells: bool) -> Sharing<'_> {
         let bytes = self.destination_bytes;
         let threads = threads::count(self.threads).min(self.affordable_threads());
+        let least = if threads > 1 {
+            SMALLEST_PART
+        } else {
+            usize::MAX
+        };
+        let parts = (bytes / least).min(threads * PER_THREAD);
+        // As many more as a caller who watches would like to see.
+        let parts = parts.max(if tells { bytes / WATCHED } else { 0 });
+        if let Some(sequence) = &self.sequence {
+            let windows = if threads == 0 { 1 } else { parts.max(1) };
+            let cuts = if windows > 1 {
+                sequence.cuts(windows).count()
+            } else {
+                0
+            };
+            return Sharing::Bands {
+                threads: threads.clamp(1, cuts + 1),
+                sequence,
+                windows,
+            };
+        }
         if threads == 0 {
             return Sharing::Whole;
         }
         if let Some(movement) = self.only_move() {
-            let least = if threads > 1 {
-                SMALLEST_PART
-            } else {
-                usize::MAX
-            };
-            let parts = (bytes / least).min(threads * PER_THREAD);
-            // As many more as a caller who watches would like to see.
-            let parts = parts.max(if tells { bytes / WATCHED } else { 0 });
             if parts < 2 {
                 return Sharing::Whole;
             }
@@ -459,12 +476,46 @@ impl Relayout {
     }
 }
 
+/// Gives windows to threads until one fails or none is left.
+fn share<'a>(
+    threads: usize,
+    windows: impl Iterator<Item = Window<'a>> + Send,
+    told: &Told<'_>,
+    run: impl Fn(Window<'a>, &mut Scratch) -> Result<(), RunError> + Sync,
+) -> Result<(), RunError> {
+    // Nothing can panic while a lock is held, so none is poisoned.
+    let queue = Mutex::new(windows);
+    let result = Mutex::new(Ok(()));
+    team(threads, |_| {
+        let mut scratch = Scratch::default();
+        loop {
+            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some(window) = next else {
+                return;
+            };
+            let bytes = window.bytes.len();
+            if let Err(error) = run(window, &mut scratch) {
+                *result.lock().unwrap_or_else(PoisonError::into_inner) = Err(error);
+                return;
+            }
+            told.more(bytes);
+        }
+    });
+    result.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// How threads share a run.
-enum Sharing {
+enum Sharing<'a> {
     /// Not at all.
     Whole,
     /// By parts of the only box.
     Parts { threads: usize, parts: usize },
+    /// By about so many windows between the bands of a sequence.
+    Bands {
+        threads: usize,
+        sequence: &'a Sequence,
+        windows: usize,
+    },
     /// By windows of the destination.
     Windows { threads: usize, cut: windows::Cut },
 }

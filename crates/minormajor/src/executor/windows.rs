@@ -88,6 +88,23 @@ pub(super) fn windows(destination: &mut [u8], cut: Cut) -> impl Iterator<Item = 
     .chain(rest)
 }
 
+/// The windows between these bytes, which rise and lie inside the destination.
+pub(super) fn between<'a>(
+    destination: &'a mut [u8],
+    cuts: impl Iterator<Item = usize> + Send + 'a,
+) -> impl Iterator<Item = Window<'a>> + Send {
+    let end = destination.len();
+    let mut rest = destination;
+    let mut start = 0;
+    cuts.chain([end]).map(move |cut| {
+        let (bytes, behind) = std::mem::take(&mut rest).split_at_mut(cut - start);
+        rest = behind;
+        let window = Window { start, bytes };
+        start = cut;
+        window
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

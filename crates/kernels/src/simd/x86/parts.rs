@@ -51,6 +51,23 @@ pub(super) mod parts16 {
     }
 
     #[inline(always)]
+    pub(in super::super) unsafe fn load_into(
+        v: __m128i,
+        from: *const u8,
+        begin: usize,
+        end: usize,
+    ) -> __m128i {
+        let mut bytes = [0u128; 1];
+        // SAFETY: stated above; the bytes of the register are `begin..end` of it and others.
+        unsafe {
+            let to = bytes.as_mut_ptr().cast::<u8>();
+            _mm_storeu_si128(to.cast(), v);
+            from.copy_to_nonoverlapping(to.add(begin), end - begin);
+            _mm_loadu_si128(to.cast())
+        }
+    }
+
+    #[inline(always)]
     pub(in super::super) unsafe fn deal<const K: usize>(v: __m128i) -> __m128i {
         v
     }
@@ -97,6 +114,23 @@ pub(super) mod parts32 {
                     parts16::store::<2>(high, to.offset(2 * pitch), pitch);
                 }
             }
+        }
+    }
+
+    #[inline(always)]
+    pub(in super::super) unsafe fn load_into(
+        v: __m256i,
+        from: *const u8,
+        begin: usize,
+        end: usize,
+    ) -> __m256i {
+        let mut bytes = [0u128; 2];
+        // SAFETY: stated above; the bytes of the register are `begin..end` of it and others.
+        unsafe {
+            let to = bytes.as_mut_ptr().cast::<u8>();
+            _mm256_storeu_si256(to.cast(), v);
+            from.copy_to_nonoverlapping(to.add(begin), end - begin);
+            _mm256_loadu_si256(to.cast())
         }
     }
 
@@ -160,6 +194,21 @@ pub(super) mod parts64 {
                 }
             }
         }
+    }
+
+    #[inline(always)]
+    pub(in super::super) unsafe fn load_into(
+        v: __m512i,
+        from: *const u8,
+        begin: usize,
+        end: usize,
+    ) -> __m512i {
+        if begin == end {
+            return v;
+        }
+        let mask = u64::MAX << begin & u64::MAX >> (64 - end);
+        // SAFETY: stated above; a masked load reads no byte whose bit is clear.
+        unsafe { _mm512_mask_loadu_epi8(v, mask, from.wrapping_sub(begin).cast()) }
     }
 
     #[inline(always)]

@@ -1,0 +1,346 @@
+//! Boxes and fills in the order of the destination.
+//!
+//! Boxes of one plan interleave: a ragged tile lies behind whole ones in every row of tiles, and padding behind that.
+//! Moved one after another, each would pass over the whole destination and, worse, over the whole source. So they are
+//! moved in *bands*, which fit the second-level cache: everything in a band, then everything in the next.
+//!
+//! ```text
+//! items that interleave, and the grid of the greatest stride among them:
+//!     | A A A B f | A A A B f | A A A B f | c c c d f |
+//! become loops over cells that hold the same, as many at once as a band takes:
+//!     3 x { A A A B f }, 1 x { c c c d f }
+//! and where a cell is more than a band, its inside is ordered in the same way.
+//! ```
+//!
+//! Memory is fastest when it is read from front to back, whatever order the kernels need. So, while a band is moved, the
+//! source of the next is asked for in that order.
+
+mod order;
+
+use crate::error::{Buffer, NestError};
+use crate::fill::Fill;
+use crate::movement::Move;
+use crate::prepared::Prepared;
+use crate::simd::{LINE, fence, own};
+use crate::tuning::{Caches, Tuning};
+use order::{Item, Maker};
+
+/// The most loops around a band.
+const DEPTH: usize = 8;
+/// Bytes of a leaf, on average, that are worth entering a kernel.
+const WORTH: usize = 2 << 10;
+/// The most leaves for each item, on average: more mean that the items do not interleave in order.
+const LEAVES: usize = 8;
+
+/// Several moves and fills of one destination, in its order: made once, run often.
+///
+/// They must not write the same bytes; if they do, the result is undetermined.
+#[derive(Debug, Clone)]
+pub struct Sequence {
+    nodes: Vec<Node>,
+    patterns: Vec<[u8; 16]>,
+    source_len: usize,
+    stream: bool,
+}
+
+/// A part of the destination, in bytes from its start or from that of the iteration around.
+#[derive(Debug, Clone)]
+struct Node {
+    start: isize,
+    end: isize,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Band(Band),
+    /// Iterations that are each `step` bytes of the destination.
+    Loop {
+        extent: usize,
+        step: isize,
+        body: Vec<Node>,
+    },
+}
+
+/// What is moved one after another.
+#[derive(Debug, Clone)]
+struct Band {
+    leaves: Vec<Leaf>,
+    /// The bytes of the source that the leaves read, if they are most of a range, and the steps of that range.
+    ahead: Option<Ahead>,
+    /// Whether some of its bytes are written with ordinary stores to lines that are in no cache.
+    owns: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Ahead {
+    start: isize,
+    steps: [isize; DEPTH],
+}
+
+/// A part of an item.
+#[derive(Debug, Clone)]
+struct Leaf {
+    prepared: Prepared,
+    /// Its first element, and the bytes that it reaches before and from there on.
+    source: isize,
+    reach: (isize, isize),
+    /// Bytes from one iteration to the next of the loops around.
+    steps: [isize; DEPTH],
+    destination: isize,
+    length: isize,
+    bytes: usize,
+    /// The pattern that is its source.
+    pattern: Option<usize>,
+}
+
+/// How many leaves are run.
+fn entries(nodes: &[Node]) -> usize {
+    let of = |node: &Node| match &node.kind {
+        Kind::Band(band) => band.leaves.len(),
+        Kind::Loop { extent, body, .. } => extent * entries(body),
+    };
+    nodes.iter().map(of).sum()
+}
+
+impl Sequence {
+    /// Puts moves and fills in order; `None` where that brings nothing: where there are few bytes, a single item, or no
+    /// order among them.
+    ///
+    /// ```
+    /// use minormajor_kernels::{Fill, FillLoop, Loop, Move, Sequence, Tuning};
+    /// let both = |extent, stride| Loop { extent, source: stride, destination: stride };
+    /// let rows = Move::new(4, 0, 0, &[Loop { source: 400, destination: 512, ..both(10_000, 0) }, both(100, 4)])?;
+    /// let gaps = |extent, destination| FillLoop { extent, destination };
+    /// let gaps = Fill::new(&[0; 4], 400, &[gaps(10_000, 512), gaps(28, 4)])?;
+    /// let sequence = Sequence::new([&rows].into_iter(), [&gaps].into_iter(), &Tuning::default()).expect("rows and gaps alternate");
+    /// let mut destination = vec![1; 5_120_000];
+    /// sequence.run_window(&vec![2; 4_000_000], &mut destination, 0)?;
+    /// assert_eq!(destination.iter().filter(|&&byte| byte == 2).count(), 4_000_000);
+    /// # Ok::<(), minormajor_kernels::NestError>(())
+    /// ```
+    pub fn new<'a>(
+        moves: impl Iterator<Item = &'a Move> + Clone,
+        fills: impl Iterator<Item = &'a Fill> + Clone,
+        tuning: &Tuning,
+    ) -> Option<Sequence> {
+        let moved: usize = moves.clone().map(Move::bytes).sum();
+        let filled: usize = fills.clone().map(Fill::bytes).sum();
+        let stream = tuning.streams(moved + filled);
+        let band = Caches::of_this_cpu().second / 4;
+        Sequence::with_bands(moves, fills, tuning, stream, band)
+    }
+
+    /// As [`new`](Sequence::new), with bands of so many bytes, and stores that stream or do not.
+    fn with_bands<'a>(
+        moves: impl Iterator<Item = &'a Move> + Clone,
+        fills: impl Iterator<Item = &'a Fill> + Clone,
+        tuning: &Tuning,
+        stream: bool,
+        band: usize,
+    ) -> Option<Sequence> {
+        let moved = moves.clone().map(|m| (m.nest(), None));
+        let filled = fills.clone().enumerate();
+        let filled = filled.map(|(i, fill)| (fill.repeat().nest(), Some(i)));
+        let items: Vec<Item> = moved
+            .chain(filled)
+            .filter(|(nest, _)| nest.bytes > 0)
+            .map(|(nest, pattern)| Item::new(nest, pattern))
+            .collect();
+        // Loops that stay in the destination write the same bytes again.
+        if items.len() < 2 || items.iter().any(Item::stays) {
+            return None;
+        }
+        // Where one item is nearly everything, its kernel does best with the whole of it when it streams.
+        let total: usize = items.iter().map(Item::bytes).sum();
+        let largest = items.iter().map(Item::bytes).max()?;
+        if stream && largest / 3 > total / 4 {
+            return None;
+        }
+        let leaves = LEAVES * items.len() + 64;
+        let mut maker = Maker::new(tuning.isa, stream, band as isize, leaves);
+        let nodes = maker.order(items, 0)?;
+        let single = matches!(&nodes[..], [node] if matches!(node.kind, Kind::Band(_)));
+        if single || total / entries(&nodes) < WORTH {
+            return None;
+        }
+        Some(Sequence {
+            nodes,
+            patterns: fills.map(|f| *f.pattern()).collect(),
+            source_len: moves.map(Move::source_len).max().unwrap_or(0),
+            stream,
+        })
+    }
+
+    /// Bytes of the destination at which it can be cut into about so many windows.
+    pub fn cuts(&self, windows: usize) -> impl Iterator<Item = usize> + Send + '_ {
+        let end = self.nodes.last().map_or(0, |node| node.end);
+        let size = (end / windows.max(1) as isize).max(1);
+        let starts = self.nodes.iter().flat_map(|node| {
+            let (extent, step) = match node.kind {
+                Kind::Band(_) => (1, 0),
+                Kind::Loop { extent, step, .. } => (extent as isize, step),
+            };
+            (0..extent).map(move |i| node.start + i * step)
+        });
+        let mut last = 0;
+        starts
+            .filter(move |&start| {
+                let far = start - last >= size;
+                if far {
+                    last = start;
+                }
+                far
+            })
+            .map(|start| start as usize)
+    }
+
+    /// Moves and fills what lies in bytes `start .. start + window.len()` of the destination, where `window` is that part
+    /// of it and starts and ends at [`cuts`](Sequence::cuts) or at the destination's ends.
+    ///
+    /// # Errors
+    ///
+    /// [`NestError::TooShort`] if the source does not hold every element of the whole; then nothing has been written.
+    /// [`NestError::CutElement`] if the window ends where there is no cut.
+    pub fn run_window(
+        &self,
+        source: &[u8],
+        window: &mut [u8],
+        start: usize,
+    ) -> Result<(), NestError> {
+        if source.len() < self.source_len {
+            return Err(NestError::TooShort {
+                buffer: Buffer::Source,
+                needed: self.source_len,
+                got: source.len(),
+            });
+        }
+        // Slices are no longer than isize::MAX, nor is what a nest reaches.
+        let first = start as isize;
+        let end = start.saturating_add(window.len()).min(isize::MAX as usize) as isize;
+        let mut run = Run {
+            sequence: self,
+            source,
+            window,
+            start: first,
+            indices: [0; DEPTH],
+        };
+        let result = run.all(first, end);
+        if self.stream {
+            fence();
+        }
+        result
+    }
+}
+
+/// One run over a window.
+struct Run<'a> {
+    sequence: &'a Sequence,
+    source: &'a [u8],
+    window: &'a mut [u8],
+    start: isize,
+    /// Those of the loops around.
+    indices: [isize; DEPTH],
+}
+
+impl Run<'_> {
+    /// What starts in bytes `first..end` of the destination.
+    fn all(&mut self, first: isize, end: isize) -> Result<(), NestError> {
+        for node in &self.sequence.nodes {
+            if node.end <= first || node.start >= end {
+                continue;
+            }
+            let Kind::Loop { extent, step, body } = &node.kind else {
+                self.node(node, 0, 0)?;
+                continue;
+            };
+            let from = ((first - node.start).max(0) + step - 1) / step;
+            let to = ((end - node.start + step - 1) / step).min(*extent as isize);
+            for i in from..to {
+                self.indices[0] = i;
+                for inner in body {
+                    self.node(inner, node.start + i * step, 1)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `at` is where the iteration of the loops around starts, `depth` their number.
+    fn node(&mut self, node: &Node, at: isize, depth: usize) -> Result<(), NestError> {
+        match &node.kind {
+            Kind::Band(band) => self.band(band, (node.start, node.end), at, depth),
+            Kind::Loop { extent, step, body } => {
+                for i in 0..*extent as isize {
+                    self.indices[depth] = i;
+                    for inner in body {
+                        self.node(inner, at + node.start + i * step, depth + 1)?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn band(
+        &mut self,
+        band: &Band,
+        (start, end): (isize, isize),
+        at: isize,
+        depth: usize,
+    ) -> Result<(), NestError> {
+        let indices = &self.indices[..depth];
+        let on = |steps: &[isize; DEPTH]| -> isize {
+            std::iter::zip(indices, steps)
+                .map(|(i, step)| i * step)
+                .sum()
+        };
+        // Where the next iteration's source begins; it is asked for from front to back while this one's is moved.
+        let mut upcoming = self.source.as_ptr();
+        if let Some(ahead) = &band.ahead {
+            let next = if depth > 0 { ahead.steps[depth - 1] } else { 0 };
+            let base = upcoming.wrapping_offset(ahead.start + on(&ahead.steps));
+            upcoming = base.wrapping_offset(next);
+        }
+        if band.owns {
+            let base = self.window.as_ptr();
+            let (mut line, end) = (at + start - self.start, at + end - self.start);
+            while line < end {
+                own(base.wrapping_offset(line));
+                line += LINE as isize;
+            }
+        }
+        for leaf in &band.leaves {
+            let source: &[u8] = match leaf.pattern {
+                Some(i) => &self.sequence.patterns[i],
+                None => self.source,
+            };
+            let from = leaf.source + on(&leaf.steps);
+            let to = leaf.destination + at - self.start;
+            let inside = from + leaf.reach.0 >= 0
+                && from + leaf.reach.1 <= source.len() as isize
+                && to >= 0
+                && to + leaf.length <= self.window.len() as isize;
+            if !inside {
+                return Err(NestError::CutElement {
+                    element: (to + self.start) as usize,
+                    width: leaf.length as usize,
+                    edge: (self.start + self.window.len() as isize) as usize,
+                });
+            }
+            // SAFETY: the leaf's loops reach `reach` bytes around its first element in the source and `length` from there
+            // on in the destination, which were just compared with the slices. These do not overlap: one is exclusive.
+            unsafe {
+                leaf.prepared.run_before(
+                    source.as_ptr().offset(from),
+                    self.window.as_mut_ptr().offset(to),
+                    upcoming,
+                );
+            }
+            if leaf.pattern.is_none() {
+                upcoming = upcoming.wrapping_add(leaf.bytes);
+            }
+        }
+        Ok(())
+    }
+}

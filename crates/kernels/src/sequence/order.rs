@@ -1,0 +1,392 @@
+//! Putting items in the destination's order.
+
+use super::{Ahead, Band, DEPTH, Kind, Leaf, Node};
+use crate::isa::Isa;
+use crate::nest::{Loop, Nest};
+use crate::prepared::Prepared;
+use crate::simd::LINE;
+
+/// Bytes of a run of the destination from which on it is worth streaming though it cuts lines.
+const LONG: isize = 1 << 10;
+/// Bytes that a band should read of its source at a time, where the whole item does.
+const RUN: isize = 512;
+
+/// A nest to be put in order. Loops are as those of a `Nest`.
+#[derive(Debug, Clone)]
+pub(super) struct Item {
+    width: usize,
+    loops: Vec<Loop>,
+    source: isize,
+    destination: isize,
+    steps: [isize; DEPTH],
+    pattern: Option<usize>,
+    /// Bytes of the source that it is to be read in at least.
+    run: isize,
+}
+
+impl Item {
+    pub(super) fn new(nest: &Nest, pattern: Option<usize>) -> Item {
+        let mut item = Item {
+            width: nest.width,
+            loops: nest.loops.clone(),
+            source: nest.source,
+            destination: nest.destination,
+            steps: [0; DEPTH],
+            pattern,
+            run: 0,
+        };
+        item.run = item.source_run().min(RUN);
+        item
+    }
+
+    /// Whether some loop writes the same bytes again.
+    pub(super) fn stays(&self) -> bool {
+        self.loops.iter().any(|l| l.destination == 0)
+    }
+
+    /// Bytes of the destination from its first to past its last.
+    fn span(&self) -> isize {
+        span(&self.loops, self.width)
+    }
+
+    fn end(&self) -> isize {
+        self.destination + self.span()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.width * self.loops.iter().map(|l| l.extent).product::<usize>()
+    }
+
+    /// Whether it copies runs.
+    fn is_of_runs(&self) -> bool {
+        let unit = self.width as isize;
+        let runs = |l: &Loop| l.source == unit && l.destination == unit;
+        self.loops.iter().any(runs)
+    }
+
+    /// Whether it is worth streaming: unless its kernel would only copy or fill short runs that cut lines.
+    fn streams(&self) -> bool {
+        if self.pattern.is_none() && !self.is_of_runs() {
+            return true;
+        }
+        let mut run = self.width as isize;
+        let mut apart = 0;
+        for l in self.loops.iter().rev() {
+            if l.destination <= run {
+                run += (l.extent - 1) as isize * l.destination;
+            } else {
+                apart |= l.destination;
+            }
+        }
+        run >= LONG || (run | apart | self.destination) % LINE as isize == 0
+    }
+
+    /// Bytes in which its source is read from front to back, before it is read elsewhere.
+    fn source_run(&self) -> isize {
+        let mut strides: Vec<(isize, usize)> = self
+            .loops
+            .iter()
+            .map(|l| (l.source.abs(), l.extent))
+            .collect();
+        strides.sort_unstable();
+        let mut run = self.width as isize;
+        for (stride, extent) in strides {
+            if stride > run {
+                break;
+            }
+            run += (extent - 1) as isize * stride;
+        }
+        run
+    }
+
+    /// The bytes of the source before and from its first element on.
+    fn reach(&self) -> (isize, isize) {
+        let side = |l: &Loop| (l.extent - 1) as isize * l.source;
+        let (mut low, mut high) = (0, self.width as isize);
+        for l in &self.loops {
+            low += side(l).min(0);
+            high += side(l).max(0);
+        }
+        (low, high)
+    }
+
+    /// Iterations `from..to` of the outermost loop.
+    fn part(&self, from: usize, to: usize) -> Item {
+        let mut part = self.clone();
+        let l = &mut part.loops[0];
+        part.source += from as isize * l.source;
+        part.destination += from as isize * l.destination;
+        l.extent = to - from;
+        if l.extent == 1 {
+            part.loops.remove(0);
+        }
+        part
+    }
+}
+
+fn span(loops: &[Loop], width: usize) -> isize {
+    let inside = |l: &Loop| (l.extent - 1) as isize * l.destination;
+    loops.iter().map(inside).sum::<isize>() + width as isize
+}
+
+/// The cells of a grid that an item lies in, in the same way in each.
+struct InCells {
+    first: usize,
+    end: usize,
+    item: Item,
+}
+
+/// How the parts of a sequence are made.
+pub(super) struct Maker {
+    isa: Isa,
+    stream: bool,
+    /// Bytes of a band.
+    band: isize,
+    /// Leaves that may still be made.
+    leaves: usize,
+}
+
+impl Maker {
+    pub(super) fn new(isa: Isa, stream: bool, band: isize, leaves: usize) -> Maker {
+        Maker {
+            isa,
+            stream,
+            band,
+            leaves,
+        }
+    }
+
+    /// Items in the order of the destination, inside `depth` loops. `None` if there would be too many leaves.
+    pub(super) fn order(&mut self, mut items: Vec<Item>, depth: usize) -> Option<Vec<Node>> {
+        items.sort_by_key(|item| item.destination);
+        // Groups whose spans do not overlap.
+        // What is streamed leaves room for more than a band.
+        let most = if self.stream {
+            2 * self.band
+        } else {
+            self.band
+        };
+        let mut groups: Vec<(isize, Vec<Item>)> = Vec::new();
+        for item in items {
+            let end = item.end();
+            match groups.last_mut() {
+                // What is small enough stays together, even if it does not overlap.
+                Some((last, group))
+                    if item.destination < *last || end - group[0].destination <= most =>
+                {
+                    *last = end.max(*last);
+                    group.push(item);
+                }
+                _ => groups.push((end, vec![item])),
+            }
+        }
+        let mut nodes = Vec::new();
+        for (end, group) in groups {
+            let start = group[0].destination;
+            if group.len() == 1 || end - start <= most || depth == DEPTH {
+                nodes.push(self.band(group)?);
+            } else {
+                self.cells(group, start, end, depth, &mut nodes)?;
+            }
+        }
+        Some(nodes)
+    }
+
+    /// Orders items that overlap by the grid of their greatest stride.
+    fn cells(
+        &mut self,
+        items: Vec<Item>,
+        start: isize,
+        end: isize,
+        depth: usize,
+        nodes: &mut Vec<Node>,
+    ) -> Option<()> {
+        let strides = items.iter().filter_map(|item| item.loops.first());
+        let step = strides
+            .map(|l| l.destination)
+            .max()
+            .filter(|&step| step < end - start);
+        let Some(step) = step else {
+            nodes.push(self.band(items)?);
+            return Some(());
+        };
+        let mut placed = Vec::new();
+        if !items
+            .iter()
+            .all(|item| in_cells(item, start, step, &mut placed))
+        {
+            nodes.push(self.band(items)?);
+            return Some(());
+        }
+        let mut edges: Vec<usize> = placed.iter().flat_map(|p| [p.first, p.end]).collect();
+        edges.sort_unstable();
+        edges.dedup();
+        for pair in edges.windows(2) {
+            let (mut first, last) = (pair[0], pair[1]);
+            let here: Vec<&InCells> = placed
+                .iter()
+                .filter(|p| p.first <= first && last <= p.end)
+                .collect();
+            if here.is_empty() {
+                continue;
+            }
+            // Some cells are a band; a larger cell is ordered inside.
+            let together = (self.band / step).max(1) as usize;
+            while first < last {
+                let cells = together.min(last - first);
+                let count = (last - first) / cells;
+                let origin = start + first as isize * step;
+                let inside = here.iter().map(|p| {
+                    let mut item = p.item.clone();
+                    if p.end - p.first > 1 {
+                        let l = item.loops[0];
+                        item.steps[depth] = cells as isize * l.source;
+                        item = item.part(first - p.first, first - p.first + cells);
+                    }
+                    item
+                });
+                let inside: Vec<Item> = inside.collect();
+                if count == 1 {
+                    nodes.extend(self.order(inside, depth)?);
+                } else {
+                    let at_zero = inside.into_iter().map(|mut item| {
+                        item.destination -= origin;
+                        item
+                    });
+                    let at_zero = at_zero.collect();
+                    let body = self.order(at_zero, depth + 1)?;
+                    let step = cells as isize * step;
+                    nodes.push(Node {
+                        start: origin,
+                        end: origin + count as isize * step,
+                        kind: Kind::Loop {
+                            extent: count,
+                            step,
+                            body,
+                        },
+                    });
+                }
+                first += count * cells;
+            }
+        }
+        Some(())
+    }
+
+    fn band(&mut self, items: Vec<Item>) -> Option<Node> {
+        self.leaves = self.leaves.checked_sub(items.len())?;
+        let cut = |item: &Item| {
+            item.pattern.is_none() && item.source_run() < item.run.min(item.bytes() as isize)
+        };
+        if items.iter().any(cut) {
+            return None;
+        }
+        let start = items.iter().map(|item| item.destination).min()?;
+        let end = items.iter().map(Item::end).max()?;
+        let ahead = self.ahead(&items);
+        let cached = ahead.is_some();
+        let mut owns = false;
+        let mut leaves = Vec::with_capacity(items.len());
+        for item in items {
+            let stream = self.stream && (!cached || item.streams());
+            owns |= self.stream && !stream;
+            let Maker { isa, .. } = *self;
+            leaves.push(Leaf {
+                reach: item.reach(),
+                length: item.span(),
+                bytes: item.bytes(),
+                prepared: Prepared::with_source(item.width, &item.loops, isa, stream, cached),
+                source: item.source,
+                steps: item.steps,
+                destination: item.destination,
+                pattern: item.pattern,
+            });
+        }
+        Some(Node {
+            start,
+            end,
+            kind: Kind::Band(Band {
+                leaves,
+                ahead,
+                owns,
+            }),
+        })
+    }
+
+    /// The range of the source that items read, if they go on in the same steps, read most of it, and it fits the cache.
+    fn ahead(&self, items: &[Item]) -> Option<Ahead> {
+        let moved: Vec<&Item> = items.iter().filter(|item| item.pattern.is_none()).collect();
+        let steps = moved.first()?.steps;
+        let start = moved.iter().map(|i| i.source + i.reach().0).min()?;
+        let end = moved.iter().map(|i| i.source + i.reach().1).max()?;
+        let bytes: usize = moved.iter().map(|item| item.bytes()).sum();
+        let fits = self.stream
+            && moved.iter().all(|item| item.steps == steps)
+            && end - start <= 2 * self.band
+            && (end - start) as usize <= bytes + bytes / 2;
+        fits.then_some(Ahead { start, steps })
+    }
+}
+
+/// Places an item on the grid of cells of `step` bytes from `start` on, in at most three pieces, each of which lies in the
+/// same way in some cells. Says no if an iteration lies across an edge.
+fn in_cells(item: &Item, start: isize, step: isize, placed: &mut Vec<InCells>) -> bool {
+    let offset = item.destination - start;
+    let (cell, within) = ((offset / step) as usize, offset % step);
+    let mut put = |item: Item, cell: usize, count: usize| {
+        placed.push(InCells {
+            first: cell,
+            end: cell + count,
+            item,
+        });
+        true
+    };
+    if within + item.span() <= step {
+        return put(item.clone(), cell, 1);
+    }
+    let Some((&l, inner)) = item.loops.split_first() else {
+        return false;
+    };
+    let inner_span = span(inner, item.width);
+    if l.destination == step {
+        return within + inner_span <= step && put(item.clone(), cell, l.extent);
+    }
+    // Several iterations to a cell: those in the first, whole cells, and the rest.
+    if step % l.destination != 0 || within % l.destination + inner_span > l.destination {
+        return false;
+    }
+    let each = (step / l.destination) as usize;
+    let head = (((step - within + l.destination - 1) / l.destination) as usize).min(l.extent);
+    let (head, mut next) = if head == each {
+        (0, cell)
+    } else {
+        (head, cell + 1)
+    };
+    if head > 0 {
+        put(item.part(0, head), cell, 1);
+    }
+    let whole = (l.extent - head) / each;
+    if whole > 0 {
+        let mut part = item.part(head, head + whole * each);
+        if whole > 1 {
+            let l = part.loops[0];
+            part.loops[0].extent = each;
+            part.loops.insert(
+                0,
+                Loop {
+                    extent: whole,
+                    source: each as isize * l.source,
+                    destination: step,
+                },
+            );
+            if each == 1 {
+                part.loops.remove(1);
+            }
+        }
+        put(part, next, whole);
+        next += whole;
+    }
+    if head + whole * each < l.extent {
+        put(item.part(head + whole * each, l.extent), next, 1);
+    }
+    true
+}
