@@ -34,6 +34,10 @@ usage: cargo xtask <COMMAND>
       this project: N cases (20000), none of which may differ outside the list
       of XLA's faults.
 
+  bitcasts [--sample N]
+      All questions about bitcasts over small arrays beside brute force: hours of
+      work for all, or one pair of layouts in N.
+
   fuzz [TARGET...] [--seconds N]
       Replays the checked-in inputs of the fuzz targets (all of them, or those
       named) and then searches for N seconds each (10).
@@ -66,6 +70,11 @@ pub enum Request {
     },
     /// Random cases beside XLA.
     Conformance(Cases),
+    /// The questions about bitcasts beside brute force.
+    Bitcasts {
+        /// One pair in so many.
+        sample: u64,
+    },
     /// Fuzzing.
     Fuzz(Wish),
 }
@@ -142,6 +151,7 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, String>
             parse_flag(&command, &rest, "--update").map(|update| Request::Instructions { update })
         }
         "conformance" => parse_cases(rest.into_iter()),
+        "bitcasts" => parse_bitcasts(&rest),
         "fuzz" => parse_fuzz(rest.into_iter()),
         _ => Err(format!("there is no command `{command}`")),
     }
@@ -177,6 +187,22 @@ fn parse_cases(mut rest: impl Iterator<Item = String>) -> Result<Request, String
             .map_err(|_| format!("`{argument}` needs a whole number, not `{value}`"))?;
     }
     Ok(Request::Conformance(cases))
+}
+
+fn parse_bitcasts(rest: &[String]) -> Result<Request, String> {
+    let sample = match rest {
+        [] => 1,
+        [option, value] if option == "--sample" => value
+            .parse()
+            .ok()
+            .filter(|&sample| sample > 0)
+            .ok_or(format!(
+                "`--sample` needs a number from 1 on, not `{value}`"
+            ))?,
+        [option] if option == "--sample" => return Err("`--sample` needs a number".into()),
+        [argument, ..] => return Err(format!("`bitcasts` takes no `{argument}`")),
+    };
+    Ok(Request::Bitcasts { sample })
 }
 
 fn parse_fuzz(mut rest: impl Iterator<Item = String>) -> Result<Request, String> {
@@ -252,6 +278,11 @@ mod tests {
                 "conformance --seed 7 --cases 50",
                 Ok(Request::Conformance(Cases { count: 50, seed: 7 })),
             ),
+            ("bitcasts", Ok(Request::Bitcasts { sample: 1 })),
+            (
+                "bitcasts --sample 400",
+                Ok(Request::Bitcasts { sample: 400 }),
+            ),
             ("fuzz", search(&[], 10)),
             ("fuzz plan --seconds 600", search(&["plan"], 600)),
             ("fuzz --seconds 0 plan npy", search(&["plan", "npy"], 0)),
@@ -282,6 +313,12 @@ mod tests {
             (
                 "conformance --seed x",
                 "`--seed` needs a whole number, not `x`",
+            ),
+            ("bitcasts all", "`bitcasts` takes no `all`"),
+            ("bitcasts --sample", "`--sample` needs a number"),
+            (
+                "bitcasts --sample 0",
+                "`--sample` needs a number from 1 on, not `0`",
             ),
             ("fuzz --second 3", "`fuzz` takes no `--second`"),
             ("fuzz --seconds", "`--seconds` needs a number"),

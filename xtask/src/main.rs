@@ -5,6 +5,7 @@
 
 mod arguments;
 mod bench;
+mod bitcasts;
 mod conformance;
 mod documents;
 mod failure;
@@ -54,6 +55,7 @@ fn carry_out(request: Request) -> Result<(), Failure> {
         Request::Instructions { update } => instructions::run(&Workspace::find()?, update),
         Request::Sanitize => sanitize::run(&Workspace::find()?),
         Request::Conformance(cases) => conformance::run(&Workspace::find()?, cases),
+        Request::Bitcasts { sample } => bitcasts::run(&Workspace::find()?, sample),
         Request::Fuzz(wish) => fuzz::run(&Workspace::find()?, &wish),
     }
 }

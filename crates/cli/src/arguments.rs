@@ -30,6 +30,8 @@ pub enum Command {
     Draw(Draw),
     /// How a relayout would run: class, boxes and loops, bytes, and why
     Plan(Plan),
+    /// Whether a transpose, reshape, slice, broadcast or change of type is free, or why not
+    Bitcast(Bitcast),
     /// How fast a relayout is on this machine, beside memcpy
     Bench(Bench),
     /// Move a file's array to another layout
@@ -118,6 +120,48 @@ pub struct Plan {
     /// Write a JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `bitcast`.
+#[derive(Args, Debug)]
+#[command(after_help = help::BITCAST)]
+pub struct Bitcast {
+    /// The shape of the operand
+    #[arg(value_name = "SRC")]
+    pub operand: String,
+    /// The shape of the result; its layout alone, {0,1}, where it has the operand's dimensions
+    #[arg(value_name = "DST")]
+    pub result: String,
+    /// What the result is of the operand [default: as the shapes have it]
+    #[command(flatten)]
+    pub operation: BitcastOperation,
+    /// Write a JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The operations that `bitcast` knows.
+#[derive(Args, Debug)]
+#[group(multiple = false)]
+pub struct BitcastOperation {
+    /// The same array in another layout
+    #[arg(long)]
+    pub copy: bool,
+    /// Dimension i of the result is the operand's dimension DIMENSIONS[i]: 1,0
+    #[arg(long, value_name = "DIMENSIONS", allow_hyphen_values = true)]
+    pub transpose: Option<String>,
+    /// The same elements in row-major order
+    #[arg(long)]
+    pub reshape: bool,
+    /// A range for each dimension, start:limit or start:limit:stride: [0:2],[1:9:2]
+    #[arg(long, value_name = "RANGES")]
+    pub slice: Option<String>,
+    /// Dimension i of the operand is the result's dimension DIMENSIONS[i]: 1
+    #[arg(long, value_name = "DIMENSIONS", allow_hyphen_values = true)]
+    pub broadcast: Option<String>,
+    /// The same bits as another element type
+    #[arg(long)]
+    pub convert: bool,
 }
 
 /// Arguments of `bench`.

@@ -162,6 +162,39 @@ Inside one buffer, with no more memory from the allocator than --memory says:
       swap in pairs: 4096 x 4096 blocks of 8 bytes
       through scratch: 4096 times 32768 bytes, 1 at a time, (2, 4, 16384) (4096, 8, 4) (4, 1, 1)";
 
+/// Of `bitcast`.
+pub const BITCAST: &str = "\
+Examples:
+
+  $ minormajor bitcast 'f32[8,128]{1,0:T(8,128)}' 'f32[128,8]{0,1:T(8,128)}' --transpose 1,0
+  transpose, dimensions={1,0}
+  of f32[8,128]{1,0:T(8,128)}
+  to f32[128,8]{0,1:T(8,128)}
+
+    free     yes: a new description of the same bytes
+
+  $ minormajor bitcast 'f32[2,3]{1,0:PAD(2,4)}' 'f32[6]' --reshape
+  reshape
+  of f32[2,3]{1,0:PAD(2,4)}
+  to f32[6]{0}
+
+    free     no
+    why      the operand goes from [0, 2] to [1, 0] (dimensions 0 and 1; 1 is padded from 3 to 4)
+             by 2 elements, the result from [2] to [3] (dimension 0) by 1 element
+    copy     the operand to f32[2,3]{1,0}
+             24 bytes (24B), then it is free
+    layout   none of the result makes it free
+
+  $ minormajor bitcast 'f32[8,100]' 'f32[2,100]' --slice '[3:5],[0:100]' --json
+  {\"operation\":\"slice, slice={[3:5], [0:100]}\",\"operand\":\"f32[8,100]{1,0}\",
+  \"result\":\"f32[2,100]{1,0}\",\"free\":true,\"byte_offset\":1200,\"bytes_behind\":1200,
+  \"padding_holds\":true}
+
+Free is what is a new description of the same bytes: every element of the result lies where the
+operand has it, tiles and padding counted, and the result's buffer ends no later. Without an
+option the shapes say the operation: another type is converted, the same sizes are copied, others
+are transposed if the layouts say so and it is free, else reshaped.";
+
 /// Of `bench`.
 pub const BENCH: &str = "\
 Examples:

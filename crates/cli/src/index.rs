@@ -10,7 +10,7 @@ use crate::arguments::Index;
 use crate::batch;
 use crate::error::{Outcome, RequestError, Stop};
 use crate::output::Output;
-use crate::request::{self, leading_space};
+use crate::request::{self, integer, integers, leading_space};
 
 /// Answers the request of the arguments; `-` stands for the lines of standard input.
 pub fn run(arguments: &Index, output: &mut Output) -> Result<Outcome, Stop> {
@@ -196,43 +196,15 @@ impl Wanted {
         let mut index = Vec::new();
         let mut columns = Vec::new();
         if !trimmed.is_empty() {
-            let mut part_start = 1;
-            for part in text.split(',') {
-                let column = part_start + leading_space(part);
-                index.push(integer(part, column, "a number of the index such as 1,2")?);
+            let expected = "a number of the index such as 1,2";
+            for (number, column) in integers(text, 1, expected)? {
+                index.push(number);
                 columns.push(column);
-                part_start += part.chars().count() + 1;
             }
         }
         columns.push(end);
         Ok(Wanted::Index { index, columns })
     }
-}
-
-/// The integer that a text is, spaces aside; else the column of the first character that is no
-/// part of one.
-fn integer(text: &str, column: usize, expected: &str) -> Result<i64, (usize, String)> {
-    let text = text.trim();
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    let sign = text.len() - digits.len();
-    let good = digits.bytes().take_while(u8::is_ascii_digit).count();
-    if digits.len() > good || good == 0 {
-        let found = match digits[good..].chars().next() {
-            Some(c) => format!("`{}`", c.escape_debug()),
-            None => "nothing".to_owned(),
-        };
-        return Err((
-            column + sign + good,
-            format!("expected {expected}, found {found}"),
-        ));
-    }
-    text.parse().map_err(|_| {
-        let number = crate::error::shown(text, 24);
-        (
-            column,
-            format!("{number} does not fit a 64-bit signed integer"),
-        )
-    })
 }
 
 #[cfg(test)]

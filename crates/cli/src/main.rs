@@ -4,6 +4,7 @@
 mod arguments;
 mod batch;
 mod bench;
+mod bitcast;
 mod describe;
 mod draw;
 mod error;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Command::Index(index) => index::run(index, &mut output),
         Command::Draw(draw) => draw::run(draw, &mut output),
         Command::Plan(plan) => plan::run(plan, &mut output),
+        Command::Bitcast(bitcast) => bitcast::run(bitcast, &mut output),
         Command::Bench(bench) => bench::run(bench, &mut output),
         Command::Relayout(relayout) => relayout::run(relayout, &mut output),
         Command::Hlo(hlo) => hlo::run(hlo, &mut output),

@@ -72,6 +72,49 @@ pub fn without_size(request: &str, error: &ShapeError) -> RequestError {
     RequestError::new(request, leading_space(request) + 1, error)
 }
 
+/// Integers with commas between them, each with its column; the text begins at column `start`.
+/// Else the column of what is no integer.
+pub fn integers(
+    text: &str,
+    start: usize,
+    expected: &str,
+) -> Result<Vec<(i64, usize)>, (usize, String)> {
+    let mut found = Vec::new();
+    let mut start = start;
+    for part in text.split(',') {
+        let column = start + leading_space(part);
+        found.push((integer(part, column, expected)?, column));
+        start += part.chars().count() + 1;
+    }
+    Ok(found)
+}
+
+/// The integer that a text is, spaces aside; else the column of the first character that is no
+/// part of one.
+pub fn integer(text: &str, column: usize, expected: &str) -> Result<i64, (usize, String)> {
+    let text = text.trim();
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let sign = text.len() - digits.len();
+    let good = digits.bytes().take_while(u8::is_ascii_digit).count();
+    if digits.len() > good || good == 0 {
+        let found = match digits[good..].chars().next() {
+            Some(c) => format!("`{}`", c.escape_debug()),
+            None => "nothing".to_owned(),
+        };
+        return Err((
+            column + sign + good,
+            format!("expected {expected}, found {found}"),
+        ));
+    }
+    text.parse().map_err(|_| {
+        let number = crate::error::shown(text, 24);
+        (
+            column,
+            format!("{number} does not fit a 64-bit signed integer"),
+        )
+    })
+}
+
 /// The number of spaces at a text's beginning.
 pub fn leading_space(text: &str) -> usize {
     text.chars().take_while(|c| c.is_whitespace()).count()

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use crate::array::ArrayShape;
 use crate::error::ShapeError;
-use crate::layout::{Layout, TileDimension};
+use crate::layout::{Layout, Tile, TileDimension};
 
 /// At most so many orders of one array are tried: all that can differ, except for arrays of
 /// more dimensions than any program has.
@@ -37,7 +37,7 @@ impl ArrayShape {
         let own = layout.minor_to_major();
         let mut best = vec![self.clone()];
         let mut least = self.allocated_bytes();
-        for order in orders(own, tiled_dimensions(layout)) {
+        for order in orders(own, tiled_dimensions(layout.tiles(), own.len())) {
             let Ok(found) = self.with_layout(layout.with_order(order)) else {
                 // It would allocate beyond 63 bits.
                 continue;
@@ -60,13 +60,13 @@ impl ArrayShape {
     }
 }
 
-/// How many of the most minor dimensions the tiles of a layout cut or combine; what is more
-/// major is only multiplied.
-fn tiled_dimensions(layout: &Layout) -> usize {
+/// How many of the most minor of `rank` dimensions the tiles cut or combine; what is more major
+/// is only multiplied.
+pub(crate) fn tiled_dimensions(tiles: &[Tile], rank: usize) -> usize {
     let mut dimensions = 0;
     // The most minor parts of the array, as far as they come from those dimensions.
     let mut parts = 0;
-    for tile in layout.tiles() {
+    for tile in tiles {
         let sizes = tile.dimensions();
         dimensions += sizes.len().saturating_sub(parts);
         parts = parts.max(sizes.len());
@@ -77,7 +77,7 @@ fn tiled_dimensions(layout: &Layout) -> usize {
         // Those that are combined are one; then each is cut into two.
         parts = parts + sizes.len() - 2 * combined;
     }
-    dimensions.min(layout.rank())
+    dimensions.min(rank)
 }
 
 /// The orders that have any choice of `chosen` dimensions of `own` at the minor end, in any

@@ -50,3 +50,8 @@ pub use picture::Picture;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// Those of the page on bitcasts.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/bitcasts.md")]
+struct Bitcasts;

@@ -2,7 +2,7 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::operation::{Correspondence, Dims, End, Segment};
+use super::correspondence::{Correspondence, Dims, End, Segment};
 use super::path::first_difference;
 use super::side::Side;
 

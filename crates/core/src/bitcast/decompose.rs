@@ -1,15 +1,12 @@
 //! What a bitcast between two shapes is: a reshape, a transpose, or both.
 
-use smallvec::SmallVec;
-
 use super::Bitcast;
-use super::operation::{BitcastError, End, Operation};
-use super::orders::{Order, Others};
+use super::correspondence::End;
+use super::operation::{BitcastError, Operation};
+use super::orders::Others;
 use super::search::Search;
 use crate::array::ArrayShape;
-use crate::dimension::Dimension;
 use crate::error::ShapeError;
-use crate::layout::PaddingValue;
 
 /// A bitcast as operations that are free each: XLA's `BitcastDecomposition`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,8 +91,10 @@ impl TransposeReshapeTranspose {
         if !same_bits(operand, result)? {
             return Ok(None);
         }
-        let (transposed, first) = physical(operand).map_err(BitcastError::Operand)?;
-        let (reshaped, order) = physical(result).map_err(BitcastError::Result)?;
+        let first = major_to_minor(operand).map_err(BitcastError::Operand)?;
+        let order = major_to_minor(result).map_err(BitcastError::Result)?;
+        let transposed = operand.in_physical_order().map_err(BitcastError::Operand)?;
+        let reshaped = result.in_physical_order().map_err(BitcastError::Result)?;
         if !is_free(&transposed, &reshaped, &Operation::Reshape)? {
             return Ok(None);
         }
@@ -104,7 +103,7 @@ impl TransposeReshapeTranspose {
             second[dimension] = place;
         }
         Ok(Some(TransposeReshapeTranspose {
-            first: first.to_vec(),
+            first,
             transposed,
             reshaped,
             second,
@@ -163,6 +162,32 @@ pub fn is_reshape_or_transpose_bitcast(
     Ok(matches!(found, Some(Reshape | Transpose { .. })))
 }
 
+impl Operation {
+    /// The operation that leads from operand to result, as far as the shapes say it: of another
+    /// type a bitcast-convert, of the same sizes a copy, else the transpose that the layouts
+    /// name if it is free, else a reshape.
+    ///
+    /// # Errors
+    ///
+    /// [`BitcastError::Operand`] or [`BitcastError::Result`] where a layout or a size is missing.
+    pub fn between(operand: &ArrayShape, result: &ArrayShape) -> Result<Operation, BitcastError> {
+        let sizes = operand.sizes().map_err(BitcastError::Operand)?;
+        let same = sizes == result.sizes().map_err(BitcastError::Result)?;
+        if operand.element_type() != result.element_type() {
+            return Ok(Operation::BitcastConvert);
+        }
+        if same {
+            return Ok(Operation::Copy);
+        }
+        Ok(match deduce_transpose_dimensions(operand, result)? {
+            Some(dimensions) => Operation::Transpose {
+                dimensions: dimensions.into_iter().map(|d| d as i64).collect(),
+            },
+            None => Operation::Reshape,
+        })
+    }
+}
+
 /// The result in a layout with which a reshape of the operand to it is free; `None` where there
 /// is none. XLA's `AlignLayouts`, with tiles and padding: those of the operand where they can
 /// stay, else none, or the padding that the operand's strides need.
@@ -189,9 +214,14 @@ pub fn align_layouts(
     result: &ArrayShape,
 ) -> Result<Option<ArrayShape>, BitcastError> {
     let layout = operand.require_layout().map_err(BitcastError::Operand)?;
-    // The operand's properties in some order of the result's rank; its padding is not of that
+    // The operand's properties, on dimensions that are all new; its padding is not of this
     // rank, and the search brings it in.
-    let layout = layout.clone().without_padding().of_rank(result.rank());
+    let new: Vec<Option<usize>> = vec![None; result.rank()];
+    let order = (0..result.rank()).rev().collect();
+    let layout = layout
+        .clone()
+        .without_padding()
+        .rearranged(order, &new, |_| 0);
     let result = result.with_layout(layout).map_err(BitcastError::Result)?;
     let bitcast = Bitcast::new(operand, &result, &Operation::Reshape)?;
     let Some(search) = Search::new(&bitcast, End::Result) else {
@@ -228,19 +258,8 @@ fn same_bits(operand: &ArrayShape, result: &ArrayShape) -> Result<bool, BitcastE
     Ok(operand.elements() == result.elements() && bits(operand) == bits(result))
 }
 
-/// The array with its dimensions in physical order, major first, and which they are: the same
-/// memory in a descending layout.
-pub(super) fn physical(shape: &ArrayShape) -> Result<(ArrayShape, Order), ShapeError> {
-    let layout = shape.require_layout()?;
-    let order: Order = layout.minor_to_major().iter().rev().copied().collect();
-    let dimensions: SmallVec<[Dimension; 6]> =
-        order.iter().map(|&d| shape.dimensions()[d]).collect();
-    let padded = layout.padded_dimensions();
-    let mut descending = layout.clone().without_padding().of_rank(shape.rank());
-    if !padded.is_empty() {
-        let value = layout.padding_value().unwrap_or(PaddingValue::Zero);
-        descending = descending.with_padding(order.iter().map(|&d| padded[d]), value)?;
-    }
-    let physical = ArrayShape::new(shape.element_type(), dimensions.iter())?;
-    Ok((physical.with_layout(descending)?, order))
+/// The dimensions as they lie in memory, the most major first.
+pub(super) fn major_to_minor(shape: &ArrayShape) -> Result<Vec<usize>, ShapeError> {
+    let order = shape.require_layout()?.minor_to_major();
+    Ok(order.iter().rev().copied().collect())
 }

@@ -7,6 +7,7 @@
 //! result under which it would be.
 
 mod compare;
+mod correspondence;
 mod decompose;
 mod factors;
 mod normalized;
@@ -32,7 +33,7 @@ pub use why_not::{NearestLayout, SmallestCopy, WhyNot};
 use crate::array::ArrayShape;
 use crate::layout::PaddingValue;
 use compare::{Element, differences};
-use operation::{Correspondence, End};
+use correspondence::{Correspondence, End};
 use side::Side;
 
 /// An operation on an array, and whether it is free.

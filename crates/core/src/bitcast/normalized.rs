@@ -1,7 +1,8 @@
 //! The transpose that a transpose comes down to.
 
-use super::decompose::physical;
-use super::operation::{BitcastError, resolve};
+use super::correspondence::resolve;
+use super::decompose::major_to_minor;
+use super::operation::BitcastError;
 use crate::array::ArrayShape;
 
 /// A transpose in memory with as few dimensions as can be: without those of size 1, neighbours
@@ -42,10 +43,10 @@ impl NormalizedTranspose {
         let operation = super::Operation::Transpose {
             dimensions: dimensions.to_vec(),
         };
-        super::operation::Correspondence::new(operand, result, &operation, true)?;
+        super::correspondence::Correspondence::new(operand, result, &operation, true)?;
         let dimensions = resolve(dimensions, operand.rank())?;
-        let (_, from) = physical(operand).map_err(BitcastError::Operand)?;
-        let (_, to) = physical(result).map_err(BitcastError::Result)?;
+        let from = major_to_minor(operand).map_err(BitcastError::Operand)?;
+        let to = major_to_minor(result).map_err(BitcastError::Result)?;
         let sizes = operand.sizes().map_err(BitcastError::Operand)?;
         let from: Vec<usize> = from.into_iter().filter(|&d| sizes[d] != 1).collect();
         let place = |result: usize| from.iter().position(|&d| d == dimensions[result]);

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::compare::{Difference, Element};
-use super::operation::{Correspondence, Dims, End};
+use super::correspondence::{Correspondence, Dims, End};
 use super::side::Side;
 
 /// What stands in the way of a bitcast.

@@ -2,8 +2,6 @@
 
 use smallvec::SmallVec;
 
-use crate::layout::{Tile, TileDimension};
-
 /// A minor-to-major order.
 pub(super) type Order = SmallVec<[usize; 6]>;
 
@@ -195,27 +193,9 @@ pub(super) fn moved(order: &[usize], near: &[usize]) -> usize {
     order.iter().zip(near).filter(|(a, b)| a != b).count()
 }
 
-/// How many of the most minor of `rank` dimensions the tiles reach.
-pub(super) fn tiled_dimensions(tiles: &[Tile], rank: usize) -> usize {
-    let (mut dimensions, mut parts) = (0, 0);
-    for tile in tiles {
-        let tile = tile.dimensions();
-        if tile.len() > parts {
-            dimensions += tile.len() - parts;
-        }
-        let combined = tile[..tile.len() - 1]
-            .iter()
-            .filter(|&&d| d == TileDimension::Combine)
-            .count();
-        parts = parts.saturating_sub(tile.len()) + 2 * (tile.len() - combined);
-    }
-    dimensions.min(rank)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Layout;
 
     fn all(orders: &Orders<'_>) -> Vec<Vec<usize>> {
         let mut all = Vec::new();
@@ -290,19 +270,5 @@ mod tests {
                 );
             }
         }
-    }
-
-    #[test]
-    fn tiles_reach_as_many_dimensions_as_they_cut() {
-        let reach = |text: &str| {
-            let layout: Layout = text.parse().unwrap();
-            tiled_dimensions(layout.tiles(), layout.rank())
-        };
-        assert_eq!(reach("{3,2,1,0}"), 0);
-        assert_eq!(reach("{3,2,1,0:T(8,128)}"), 2);
-        assert_eq!(reach("{3,2,1,0:T(8,128)(2,1)}"), 2);
-        assert_eq!(reach("{3,2,1,0:T(8)(2,2,2)}"), 2);
-        assert_eq!(reach("{3,2,1,0:T(*,*,2)(2,2,2)}"), 4);
-        assert_eq!(reach("{1,0:T(8,8,8)}"), 2);
     }
 }

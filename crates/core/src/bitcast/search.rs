@@ -3,13 +3,14 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::compare::Element;
-use super::operation::{Correspondence, End, Segment};
-use super::orders::{Order, Orders, Others, tiled_dimensions};
+use super::correspondence::{Correspondence, End, Segment};
+use super::orders::{Order, Orders, Others};
 use super::probe::second_positions;
 use super::side::Side;
 use super::{Bitcast, decide};
 use crate::array::ArrayShape;
 use crate::layout::{Layout, PaddingValue, Tile};
+use crate::orders::tiled_dimensions;
 
 /// A search for layouts of one side with which the operation is free.
 pub(super) struct Search<'a> {
@@ -237,7 +238,7 @@ impl<'a> Search<'a> {
             bits if bits == own_bits => 0,
             bits => bits,
         };
-        let layout = self.own.clone().reordered(order).without_padding();
+        let layout = self.own.with_order(order.clone()).without_padding();
         let layout = layout
             .with_memory_space(self.other.memory_space())
             .with_element_size_in_bits(bits)

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use smallvec::{SmallVec, smallvec};
 
-use super::operation::{Correspondence, Dims, End, Segment};
+use super::correspondence::{Correspondence, Dims, End, Segment};
 use super::path::Path;
 use crate::address::{AddressMap, NodeId};
 use crate::array::ArrayShape;

@@ -4,8 +4,8 @@
 use std::fmt;
 
 use super::Bitcast;
+use super::correspondence::End;
 use super::obstacle::Obstacle;
-use super::operation::End;
 use super::orders::{Others, moved};
 use super::search::Search;
 use crate::array::ArrayShape;

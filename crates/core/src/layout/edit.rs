@@ -20,6 +20,13 @@ impl Layout {
         self
     }
 
+    /// The layout without padded widths and their value.
+    pub fn without_padding(mut self) -> Layout {
+        self.padded_dimensions.clear();
+        self.padding_value = None;
+        self
+    }
+
     /// Everything taken back that only a device's layout has.
     pub(crate) fn on_host(&self) -> Layout {
         Layout {

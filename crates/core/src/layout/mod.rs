@@ -159,34 +159,6 @@ impl Layout {
         self
     }
 
-    /// Takes the padding of dimensions away.
-    pub(crate) fn without_padding(mut self) -> Layout {
-        self.padded_dimensions.clear();
-        self.padding_value = None;
-        self
-    }
-
-    /// The same in another order, which is a permutation. Split configurations, which speak of
-    /// physical dimensions, stay only where the order does.
-    pub(crate) fn reordered(mut self, minor_to_major: &[usize]) -> Layout {
-        if self.minor_to_major[..] != *minor_to_major {
-            self.minor_to_major = SmallVec::from_slice(minor_to_major);
-            self.split_configs.clear();
-        }
-        self
-    }
-
-    /// The properties of this layout in the default order of another rank, without those that
-    /// speak of single dimensions; it has no padding.
-    pub(crate) fn of_rank(self, rank: usize) -> Layout {
-        let order: SmallVec<[usize; 6]> = (0..rank).rev().collect();
-        Layout {
-            minor_to_major: order,
-            split_configs: Vec::new(),
-            ..self
-        }
-    }
-
     /// Cuts the array into tiles, then the tiles by the next level, and so on.
     ///
     /// # Errors

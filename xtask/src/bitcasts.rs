@@ -1,0 +1,22 @@
+//! `cargo xtask bitcasts`: the questions about bitcasts beside brute force.
+//!
+//! A fixed sample is among the ordinary tests; all pairs take hours.
+
+use crate::failure::Failure;
+use crate::process;
+use crate::workspace::Workspace;
+
+/// Compares one pair of layouts in `sample`, on all threads.
+///
+/// # Errors
+///
+/// At the first pair for which the answers differ.
+pub fn run(workspace: &Workspace, sample: u64) -> Result<(), Failure> {
+    process::run(
+        workspace
+            .cargo("run")
+            .args(["--release", "--package", "minormajor-testing"])
+            .args(["--bin", "bitcasts", "--"])
+            .arg(sample.to_string()),
+    )
+}
