@@ -110,7 +110,11 @@ impl<'a> Search<'a> {
             self.other_widths(other),
         ];
         let fitted = self.fitted_widths();
-        for tail in [self.own, other].map(Layout::tail_padding_alignment) {
+        let mut tails: SmallVec<[i64; 2]> = smallvec![self.own.tail_padding_alignment()];
+        if other.tail_padding_alignment() != tails[0] {
+            tails.push(other.tail_padding_alignment());
+        }
+        for tail in tails {
             for tiles in [self.own.tiles(), &[], other.tiles()] {
                 let (given, fitted) = match (tiles.is_empty(), self.end) {
                     (false, _) => (&paddings[..], &[][..]),
