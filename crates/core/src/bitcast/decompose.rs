@@ -11,6 +11,8 @@ use crate::error::ShapeError;
 /// A bitcast as operations that are free each: XLA's `BitcastDecomposition`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
+#[doc(alias = "DecomposeBitcast")]
+#[doc(alias = "IsDecomposableBitcast")]
 pub enum Decomposition {
     /// A reshape.
     Reshape,
@@ -26,6 +28,8 @@ pub enum Decomposition {
 /// A bitcast as a transpose, a reshape and a transpose, each free: XLA's
 /// `BitcastDecompositionTrt`.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[doc(alias = "DecomposeBitcastToTrt")]
+#[doc(alias = "BitcastDecompositionTrt")]
 pub struct TransposeReshapeTranspose {
     /// The dimensions of the first transpose.
     pub first: Vec<usize>,
@@ -119,6 +123,7 @@ impl TransposeReshapeTranspose {
 /// # Errors
 ///
 /// [`BitcastError::Operand`] or [`BitcastError::Result`] where a layout or a size is missing.
+#[doc(alias = "DeduceTransposeDimensionsForBitcast")]
 pub fn deduce_transpose_dimensions(
     operand: &ArrayShape,
     result: &ArrayShape,

@@ -156,6 +156,7 @@ impl ArrayShape {
     /// # Errors
     ///
     /// As [`dimensions_unmodified_by_reshape`](Self::dimensions_unmodified_by_reshape).
+    #[doc(alias = "InsertedOrDeleted1SizedDimensions")]
     pub fn inserted_or_deleted_unit_dimensions(
         &self,
         result: &ArrayShape,

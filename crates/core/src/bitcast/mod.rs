@@ -65,6 +65,8 @@ use side::Side;
 /// assert_eq!(why_not.smallest_copy().unwrap().shape.to_string(), "f32[3,5]{1,0}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[doc(alias = "TransposeIsBitcast")]
+#[doc(alias = "ReshapeIsBitcast")]
 pub struct Bitcast<'a> {
     correspondence: Correspondence,
     operand: Side<'a>,

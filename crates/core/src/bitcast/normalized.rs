@@ -11,6 +11,7 @@ use crate::array::ArrayShape;
 /// XLA answers only where both layouts are descending. Here the dimensions are first taken in
 /// physical order, so any order will do; tiles and padding are not looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[doc(alias = "GetNormalizedLogicalTransposeShape")]
 pub struct NormalizedTranspose {
     dimensions: Vec<i64>,
     permutation: Vec<usize>,
