@@ -34,6 +34,10 @@ usage: cargo xtask <COMMAND>
       this project: N cases (20000), none of which may differ outside the list
       of XLA's faults.
 
+  conformance-table
+      Writes CONFORMANCE.md: each test of XLA's suites beside the test here that
+      asks the same, or the reason why there is none.
+
   bitcasts [--sample N]
       All questions about bitcasts over small arrays beside brute force: hours of
       work for all, or one pair of layouts in N.
@@ -70,6 +74,8 @@ pub enum Request {
     },
     /// Random cases beside XLA.
     Conformance(Cases),
+    /// The table of XLA's tests.
+    ConformanceTable,
     /// The questions about bitcasts beside brute force.
     Bitcasts {
         /// One pair in so many.
@@ -151,6 +157,7 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, String>
             parse_flag(&command, &rest, "--update").map(|update| Request::Instructions { update })
         }
         "conformance" => parse_cases(rest.into_iter()),
+        "conformance-table" => parse_bare(&command, &rest, Request::ConformanceTable),
         "bitcasts" => parse_bitcasts(&rest),
         "fuzz" => parse_fuzz(rest.into_iter()),
         _ => Err(format!("there is no command `{command}`")),
@@ -278,6 +285,7 @@ mod tests {
                 "conformance --seed 7 --cases 50",
                 Ok(Request::Conformance(Cases { count: 50, seed: 7 })),
             ),
+            ("conformance-table", Ok(Request::ConformanceTable)),
             ("bitcasts", Ok(Request::Bitcasts { sample: 1 })),
             (
                 "bitcasts --sample 400",

@@ -7,6 +7,7 @@ mod arguments;
 mod bench;
 mod bitcasts;
 mod conformance;
+mod conformance_table;
 mod documents;
 mod failure;
 mod fuzz;
@@ -55,6 +56,7 @@ fn carry_out(request: Request) -> Result<(), Failure> {
         Request::Instructions { update } => instructions::run(&Workspace::find()?, update),
         Request::Sanitize => sanitize::run(&Workspace::find()?),
         Request::Conformance(cases) => conformance::run(&Workspace::find()?, cases),
+        Request::ConformanceTable => conformance_table::run(&Workspace::find()?),
         Request::Bitcasts { sample } => bitcasts::run(&Workspace::find()?, sample),
         Request::Fuzz(wish) => fuzz::run(&Workspace::find()?, &wish),
     }

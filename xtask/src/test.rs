@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use crate::arguments::{Cases, DEFAULT_SECONDS, Mode, Wish};
 use crate::bench;
 use crate::conformance;
+use crate::conformance_table;
 use crate::documents;
 use crate::failure::Failure;
 use crate::fuzz;
@@ -21,6 +22,7 @@ use crate::workspace::Workspace;
 pub fn run(workspace: &Workspace, quick: bool) -> Result<(), Failure> {
     let mut steps = Steps::new();
     steps.run("format", || format(workspace))?;
+    steps.run("conformance table", || conformance_table::check(workspace))?;
     steps.run("clippy", || {
         process::run(workspace.cargo("clippy").args([
             "--workspace",
