@@ -73,7 +73,11 @@ impl Facts {
             elements: to.elements,
             general_bytes_written: match written == to.allocated {
                 true => plan.destination_bytes,
-                false => super::bytes(written * plan.elements.destination_bits()),
+                // What packed elements leave of the last byte is written, too.
+                false => {
+                    let padding = (to.allocated - written) * plan.elements.destination_bits();
+                    super::bytes(8 * plan.destination_bytes - padding)
+                }
             },
             padding_elements,
             padding_value: Some(padding_value),
