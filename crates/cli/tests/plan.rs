@@ -103,7 +103,7 @@ fn an_explanation_says_what_was_chosen_and_what_to_expect() {
 
 #[test]
 fn people_read_loops_outermost_first() {
-    let text = run(["plan", "f32[1000,1000]", "{1,0:T(8,128)}"])
+    let text = run(["plan", "--threads", "1", "f32[1000,1000]", "{1,0:T(8,128)}"])
         .assert_done()
         .out
         .clone();
