@@ -54,6 +54,19 @@ impl Axis {
         self.strides[..self.count].iter().all(|s| s % bytes == 0)
     }
 
+    /// The offsets of all values.
+    pub(crate) fn offsets(&self) -> Box<[isize]> {
+        let mut offsets = Vec::with_capacity(self.len);
+        offsets.push(0);
+        for (&extent, &stride) in std::iter::zip(&self.extents, &self.strides).take(self.count) {
+            let inner = offsets.len();
+            for i in inner..inner * extent {
+                offsets.push(offsets[i - inner] + stride);
+            }
+        }
+        offsets.into_boxed_slice()
+    }
+
     /// A walk along the axis from `start`, which is below `len`.
     pub(crate) fn cursor(&self, start: usize) -> Cursor<'_> {
         let mut cursor = Cursor {

@@ -2,7 +2,7 @@
 
 use crate::in_place::swap::{self, Strip};
 use crate::isa::{Isa, Kind};
-use crate::lines::{self, Repeat, Strided};
+use crate::lines::{self, Repeat, Reverse, Strided};
 use crate::plane::{self, At, Plane};
 use crate::program::{self, Batch, OutOfBounds};
 use crate::recode::{self, Mix, Place, Way};
@@ -98,6 +98,16 @@ pub(crate) unsafe fn repeat(isa: Isa, repeat: &Repeat, at: At) {
 pub(crate) unsafe fn strided(isa: Isa, strided: &Strided, width: usize, at: At) {
     // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
     unsafe { with_set!(isa, lines::strided(strided, width, at)) }
+}
+
+/// Moves runs backward.
+///
+/// # Safety
+///
+/// As [`lines::reverse`]; that the CPU has the set is proved by `isa`.
+pub(crate) unsafe fn reverse(isa: Isa, reverse: &Reverse, width: usize, at: At) {
+    // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
+    unsafe { with_set!(isa, lines::reverse(reverse, width, at)) }
 }
 
 /// Swaps what lies opposite.

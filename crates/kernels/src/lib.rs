@@ -27,6 +27,8 @@
 
 mod around;
 mod axis;
+mod block;
+mod cached;
 mod clip;
 mod dispatch;
 mod error;

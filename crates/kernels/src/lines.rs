@@ -1,4 +1,4 @@
-//! Runs that repeat one element, and elements at any two strides.
+//! Runs that repeat one element, elements at any two strides, and runs backward.
 
 use std::marker::PhantomData;
 
@@ -284,6 +284,98 @@ impl<const W: usize> Each for Elements<'_, W> {
                     .cast::<[u8; W]>()
                     .write_unaligned(element);
             }
+        }
+    }
+}
+
+/// Runs of elements that go backward in the source. Both sides start at their lowest byte.
+#[derive(Debug, Clone)]
+pub(crate) struct Reverse {
+    /// Elements of a run.
+    pub(crate) extent: usize,
+    pub(crate) around: Around,
+}
+
+/// Moves runs of elements of `width` bytes backward.
+///
+/// # Safety
+///
+/// All elements are readable and writable and do not overlap; the CPU has the set.
+pub(crate) unsafe fn reverse<S: Set>(reverse: &Reverse, width: usize, at: At) {
+    let &Reverse { extent, around } = reverse;
+    // SAFETY: the caller's promise; each vector is no longer than a run.
+    unsafe {
+        if extent * width >= S::Wide::BYTES {
+            S::enter(Backward::<S::Wide>::new(reverse, width, at));
+        } else if extent * width >= S::Quarter::BYTES {
+            S::enter(Backward::<S::Quarter>::new(reverse, width, at));
+        } else {
+            let unit = width as isize;
+            let line = Loop {
+                extent,
+                source: -unit,
+                destination: unit,
+            };
+            let source = at.source.add((extent - 1) * width);
+            strided::<S>(&Strided { line, around }, width, At { source, ..at });
+        }
+    }
+}
+
+/// # Safety (of `work`)
+///
+/// As `reverse`; `length`, the bytes of a run, are at least a vector.
+struct Backward<'a, V> {
+    reverse: &'a Reverse,
+    length: usize,
+    /// The elements of a lane from last to first.
+    order: [u8; 16],
+    at: At,
+    vector: PhantomData<V>,
+}
+
+impl<'a, V> Backward<'a, V> {
+    fn new(reverse: &'a Reverse, width: usize, at: At) -> Self {
+        Backward {
+            reverse,
+            length: reverse.extent * width,
+            order: std::array::from_fn(|i| ((15 - i) / width * width + i % width) as u8),
+            at,
+            vector: PhantomData,
+        }
+    }
+}
+
+impl<V: Vector> Work for Backward<'_, V> {
+    #[inline(always)]
+    unsafe fn work(mut self) {
+        let At {
+            source,
+            destination,
+            ..
+        } = self.at;
+        // SAFETY: the caller's promise.
+        unsafe { self.reverse.around.walk(source, destination, &mut self) };
+    }
+}
+
+impl<V: Vector> Each for Backward<'_, V> {
+    #[inline(always)]
+    unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
+        let (length, lanes) = (self.length, V::BYTES / 16);
+        let mut done = 0;
+        while done < length {
+            // A last vector that is not whole is moved back to be so.
+            done = done.min(length - V::BYTES);
+            // SAFETY: the vector is `done` bytes before the end of the source's run and after the start of the
+            // destination's; the order is that of a lane.
+            unsafe {
+                let from = from.add(length - done - V::BYTES);
+                V::load_lanes(|lane| from.add((lanes - 1 - lane) * 16))
+                    .shuffle(V::splat_lane(self.order.as_ptr()))
+                    .store(to.add(done));
+            }
+            done += V::BYTES;
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::axis::Axis;
 use crate::dispatch;
 use crate::isa::Isa;
 use crate::kernel::Kernel;
-use crate::lines::{Repeat, Strided};
+use crate::lines::{Repeat, Reverse, Strided};
 use crate::nest::Loop;
 use crate::plane::{At, Plane};
 use crate::runs::{Rows, Runs};
@@ -18,6 +18,8 @@ use crate::zip::{self, Zip};
 pub(crate) struct Prepared {
     /// Loops around the kernel, outermost first.
     outer: Vec<Loop>,
+    /// From the first element to where the kernel starts, in the source and the destination.
+    start: (isize, isize),
     width: usize,
     isa: Isa,
     /// Whether the kernels stream, so that a fence must follow them.
@@ -42,6 +44,8 @@ enum Body {
     Zip(Box<Zip>),
     /// Elements at any strides, moved one by one.
     Strided(Box<Strided>),
+    /// Runs that go backward in the source.
+    Reverse(Box<Reverse>),
 }
 
 impl Prepared {
@@ -61,6 +65,7 @@ impl Prepared {
     ) -> Prepared {
         let mut outer = loops.to_vec();
         let mut width = width;
+        let mut start = (0, 0);
         let body = loop {
             let unit = width as isize;
             let Some(d) = find(&outer, |l| l.destination, unit) else {
@@ -98,6 +103,20 @@ impl Prepared {
                     Body::Runs(Box::new(runs(&mut outer, run)))
                 };
             }
+            if outer[d].source == -unit {
+                let Loop { extent, source, .. } = outer.remove(d);
+                start.0 += (extent - 1) as isize * source;
+                let around = Around::take(&mut outer);
+                break Body::Reverse(Box::new(Reverse { extent, around }));
+            }
+            if let Some(s) = find(&outer, |l| l.source, -unit) {
+                // The source's runs are walked forward, and the destination is what goes back.
+                let l = &mut outer[s];
+                let last = (l.extent - 1) as isize;
+                start.0 += last * l.source;
+                start.1 += last * l.destination;
+                (l.source, l.destination) = (-l.source, -l.destination);
+            }
             let Some(s) = find(&outer, |l| l.source, unit) else {
                 let line = outer.remove(d);
                 break strided(&mut outer, line);
@@ -118,6 +137,11 @@ impl Prepared {
                         &mut outer,
                     )))
                 } else {
+                    let around = if stream {
+                        Around::take(&mut Vec::new())
+                    } else {
+                        Around::take(&mut outer)
+                    };
                     Body::Weave(Weave::new(
                         width,
                         rows.extent,
@@ -125,6 +149,7 @@ impl Prepared {
                         stride,
                         join,
                         stream,
+                        around,
                     ))
                 };
             }
@@ -132,6 +157,7 @@ impl Prepared {
         };
         Prepared {
             outer,
+            start,
             width,
             isa,
             stream,
@@ -161,7 +187,7 @@ impl Prepared {
                 width: zip.width(),
                 isa: self.isa.name(),
             },
-            Body::Strided(_) => Kernel::Strided { width },
+            Body::Strided(_) | Body::Reverse(_) => Kernel::Strided { width },
         }
     }
 
@@ -196,6 +222,13 @@ impl Prepared {
         destination: *mut u8,
         upcoming: *const u8,
     ) {
+        // SAFETY: the start is an element of the box.
+        let (source, destination) = unsafe {
+            (
+                source.offset(self.start.0),
+                destination.offset(self.start.1),
+            )
+        };
         // The kernels are told where the next iteration starts, so each runs one step late.
         let mut pending = (0, 0);
         let mut started = false;
@@ -234,6 +267,7 @@ impl Prepared {
                 Body::Weave(weave) => dispatch::weave(self.isa, weave, at),
                 Body::Zip(zip) => dispatch::zip(self.isa, zip, at),
                 Body::Repeat(repeat) => dispatch::repeat(self.isa, repeat, at),
+                Body::Reverse(reverse) => dispatch::reverse(self.isa, reverse, self.width, at),
                 Body::Strided(strided) => dispatch::strided(self.isa, strided, self.width, at),
             }
         }
@@ -294,11 +328,13 @@ fn plane(outer: &mut Vec<Loop>, width: usize, d: usize, s: usize, stream: bool) 
     outer.remove(d.max(s));
     outer.remove(d.min(s));
     extend(outer, &mut rows, &mut columns, width);
-    Plane {
-        rows,
-        columns,
-        stream,
-    }
+    // A plane that streams would rather know what is next.
+    let around = if stream {
+        Around::take(&mut Vec::new())
+    } else {
+        Around::take(outer)
+    };
+    Plane::new(rows, columns, stream, around)
 }
 
 /// Takes the loops out of a nest that continue its runs, on either side.

@@ -12,23 +12,10 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use crate::axis::Pointers;
-use crate::plane::{AHEAD, At, FLY, Plane, Sink, ask, block};
+use crate::block::{Listed, Steps, tile};
+use crate::plane::{AHEAD, At, FLY, Plane, ask};
 use crate::runs;
 use crate::simd::{LINE, Vector, Work};
-
-/// A buffer of columns.
-struct Stage {
-    at: *mut u8,
-    pitch: usize,
-}
-
-impl Sink for Stage {
-    #[inline(always)]
-    unsafe fn put<V: Vector>(&self, column: usize, v: V) {
-        // SAFETY: the caller's promise.
-        unsafe { v.store(self.at.add(column * self.pitch)) }
-    }
-}
 
 /// Bytes of the stage: a strip, a line and a skew, for as many columns as a line has elements.
 const STAGE: usize = 32 << 10;
@@ -63,7 +50,7 @@ impl<V: Vector, const W: usize> Work for Staged<'_, V, W> {
         let lines = const { if W == 1 { 4 } else { 128 * W / LINE } };
         let strip = lines * line;
         let pitch = (lines + 1 + lines % 2) * LINE;
-        const { assert!((128 * W / LINE + 2) * LINE * (LINE / W) <= STAGE || W == 1) };
+        assert!(line * pitch <= STAGE && line + strip <= 5 * LINE);
         let mut stage = Staging(MaybeUninit::uninit());
         let stage = stage.0.as_mut_ptr().cast::<u8>();
         let (mut from, mut next) = (
@@ -94,31 +81,31 @@ impl<V: Vector, const W: usize> Work for Staged<'_, V, W> {
             let mut walk = plane.columns.cursor(0);
             let mut q = 0;
             while q < columns {
-                if q + n > columns {
-                    q = columns - n;
+                let mut breadth = line.min(columns - q);
+                if breadth < 16 / W {
+                    (q, breadth) = (columns - 16 / W, 16 / W);
                     walk = plane.columns.cursor(q);
                 }
-                to.take(&mut walk, destination, n);
-                let far = AHEAD;
-                let new_lines = V::BYTES == LINE || (q * W).is_multiple_of(LINE);
-                let mut r = low;
-                while r < high {
-                    if new_lines && r >= line {
-                        ask(&from[r..r + n], &next[r..r + n], q * W, columns * W, far);
-                    }
-                    // SAFETY: `from` has line + strip pointers to rows of the plane and r + n is at most that; the stage has
-                    // as many columns as a vector has elements, of pitch bytes each.
-                    unsafe {
-                        let sink = Stage {
-                            at: stage.add(r * W),
-                            pitch,
-                        };
-                        let rows = &from[r..r + n];
-                        block::<V, W>(|i| rows.get_unchecked(i).add(q * W), &sink);
-                    }
-                    r += n;
+                to.take(&mut walk, destination, breadth);
+                let rows_of = Listed {
+                    places: &from[low..],
+                    offset: q * W,
+                };
+                // SAFETY: `from` has line + strip pointers to rows of the plane, and `high` is at most that; the stage has
+                // as many columns as a line has elements, of pitch bytes each.
+                unsafe {
+                    let to = Steps {
+                        base: stage.add(low * W),
+                        step: pitch as isize,
+                    };
+                    tile::<V, W, false>(rows_of, high - low, to, breadth, |r| {
+                        let r = low + r;
+                        if r >= line {
+                            ask(&from[r..r + n], &next[r..r + n], q * W, columns * W, AHEAD);
+                        }
+                    });
                 }
-                for (c, &to) in to[..n].iter().enumerate() {
+                for (c, &to) in to.iter().enumerate() {
                     let shift = to as usize % LINE / W;
                     // Line j of the strip holds rows p0 + j * line - shift and on.
                     for j in 0..lines {
@@ -148,7 +135,7 @@ impl<V: Vector, const W: usize> Work for Staged<'_, V, W> {
                         }
                     }
                 }
-                q += n;
+                q += breadth;
             }
             p0 += strip;
         }
@@ -176,9 +163,10 @@ impl<V: Vector, const W: usize> Work for Packed<'_, V, W> {
         let n = V::BYTES / W;
         let (rows, columns) = (plane.rows.len, plane.columns.len);
         let column = rows * W;
-        const { assert!(PACKED * V::BYTES <= STAGE) };
-        // Whole blocks of columns that fit; n of them do, as rows * W * n is at most PACKED * V::BYTES.
-        let group = (8192 / column / n * n).clamp(n, LINE);
+        // As many columns as fit, at least a line of the source: there are at most PACKED rows.
+        const { assert!(PACKED * LINE <= STAGE) };
+        let line = LINE / W;
+        let group = (8192 / column / line * line).clamp(line, LINE);
         let mut stage = Staging(MaybeUninit::uninit());
         let stage = stage.0.as_mut_ptr().cast::<u8>();
         let (mut from, mut next) = (Pointers::<PACKED>::new(), Pointers::<PACKED>::new());
@@ -189,41 +177,30 @@ impl<V: Vector, const W: usize> Work for Packed<'_, V, W> {
         let mut q = 0;
         while q < columns {
             let mut count = group.min(columns - q);
-            if count < n {
-                (q, count) = (columns - n, n);
+            if count < 16 / W {
+                (q, count) = (columns - 16 / W, 16 / W);
                 walk = plane.columns.cursor(q);
             }
             to.take(&mut walk, at.destination, count);
+            let far = (FLY / rows).clamp(AHEAD, 8 * AHEAD);
             let mut c = 0;
             while c < count {
-                c = c.min(count - n);
-                let far = (FLY / rows).clamp(AHEAD, 8 * AHEAD);
-                let new_lines = V::BYTES == LINE || ((q + c) * W).is_multiple_of(LINE);
-                let mut r = 0;
-                while r < rows {
-                    r = r.min(rows - n);
-                    if new_lines {
-                        ask(
-                            &from[r..r + n],
-                            &next[r..r + n],
-                            (q + c) * W,
-                            columns * W,
-                            far,
-                        );
-                    }
-                    // SAFETY: rows r..r + n and columns q + c..q + c + n are of the plane; the stage holds `count`
-                    // columns of `column` bytes, and the vector stays inside each of them.
-                    unsafe {
-                        let sink = Stage {
-                            at: stage.add(c * column + r * W),
-                            pitch: column,
-                        };
-                        let rows = &from[r..r + n];
-                        block::<V, W>(|i| rows.get_unchecked(i).add((q + c) * W), &sink);
-                    }
-                    r += n;
+                let breadth = line.min(count - c).max(16 / W);
+                c = c.min(count - breadth);
+                let offset = (q + c) * W;
+                let places = &from;
+                // SAFETY: all rows and columns q + c.. are of the plane; the stage holds `count` columns of `column`
+                // bytes.
+                unsafe {
+                    let to = Steps {
+                        base: stage.add(c * column),
+                        step: column as isize,
+                    };
+                    tile::<V, W, false>(Listed { places, offset }, rows, to, breadth, |r| {
+                        ask(&from[r..r + n], &next[r..r + n], offset, columns * W, far)
+                    });
                 }
-                c += n;
+                c += breadth;
             }
             // Columns of one round of the innermost loop are one run; a new round starts another.
             let mut first = 0;

@@ -10,6 +10,7 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
+use crate::around::{Around, Each};
 use crate::plane::At;
 use crate::runs;
 use crate::simd::{Set, Vector, Work, prefetch};
@@ -32,6 +33,8 @@ pub(crate) struct Weave {
     /// Rows to a run; otherwise a run to rows.
     join: bool,
     stream: bool,
+    /// The loops around it; one iteration if it streams.
+    around: Around,
     /// Which byte of input `i` goes to each byte of output `o`, at `o * rows + i`; the top bit stands for none.
     tables: Box<[[u8; 16]]>,
 }
@@ -44,6 +47,7 @@ impl Weave {
         stride: isize,
         join: bool,
         stream: bool,
+        around: Around,
     ) -> Weave {
         debug_assert!(rows * width < 16);
         let mut tables = vec![[0x80; 16]; rows * rows].into_boxed_slice();
@@ -64,6 +68,7 @@ impl Weave {
             stride,
             join,
             stream,
+            around,
             tables,
         }
     }
@@ -73,11 +78,12 @@ impl Weave {
     }
 }
 
-/// Moves all rows.
+/// Moves all rows, in every iteration around them.
 ///
 /// # Safety
 ///
-/// The CPU has the set. The rows and the run are readable and writable and do not overlap.
+/// The CPU has the set. In every iteration the rows and the run are readable and writable and do not overlap. A weave that
+/// streams has one.
 pub(crate) unsafe fn run<S: Set>(weave: &Weave, at: At) {
     // SAFETY: the caller's promise; each vector holds no more elements than a row.
     unsafe {
@@ -86,7 +92,8 @@ pub(crate) unsafe fn run<S: Set>(weave: &Weave, at: At) {
         } else if weave.len * weave.width >= 16 {
             enter::<S, S::Quarter>(weave, at);
         } else {
-            elements(weave, at);
+            let mut few = Few { weave };
+            weave.around.walk(at.source, at.destination, &mut few);
         }
     }
 }
@@ -95,14 +102,13 @@ pub(crate) unsafe fn run<S: Set>(weave: &Weave, at: At) {
 ///
 /// As `run`; rows have at least `V::BYTES`.
 unsafe fn enter<S: Set, V: Vector>(weave: &Weave, at: At) {
-    let vector = PhantomData::<V>;
     // SAFETY: the caller's promise; the number is that of the rows, 0 where the kernel shall look it up.
     unsafe {
         match weave.rows {
-            2 => S::enter(Rows::<V, 2> { weave, at, vector }),
-            3 => S::enter(Rows::<V, 3> { weave, at, vector }),
-            4 => S::enter(Rows::<V, 4> { weave, at, vector }),
-            _ => S::enter(Rows::<V, 0> { weave, at, vector }),
+            2 => S::enter(Rows::<V, 2>::new(weave, at)),
+            3 => S::enter(Rows::<V, 3>::new(weave, at)),
+            4 => S::enter(Rows::<V, 4>::new(weave, at)),
+            _ => S::enter(Rows::<V, 0>::new(weave, at)),
         }
     }
 }
@@ -116,66 +122,90 @@ struct Rows<'a, V, const K: usize> {
     vector: PhantomData<V>,
 }
 
+impl<'a, V, const K: usize> Rows<'a, V, K> {
+    fn new(weave: &'a Weave, at: At) -> Self {
+        Rows {
+            weave,
+            at,
+            vector: PhantomData,
+        }
+    }
+}
+
 #[repr(align(64))]
 struct Staging(MaybeUninit<[u8; STAGE]>);
 
 impl<V: Vector, const K: usize> Work for Rows<'_, V, K> {
     #[inline(always)]
-    unsafe fn work(self) {
+    unsafe fn work(mut self) {
         let Rows { weave, at, .. } = self;
-        let k = if K > 0 { K } else { weave.rows };
-        let bytes = weave.len * weave.width;
-        let mut stage = Staging(MaybeUninit::uninit());
-        let stage = stage.0.as_mut_ptr().cast::<u8>();
-        // Bytes of each row done at once. At least a vector: 15 rows of 64 bytes fit the stage.
-        let piece = if weave.stream {
-            STAGE / k / V::BYTES * V::BYTES
-        } else {
-            bytes
-        };
-        // Short rows end before a fixed distance is useful; then the same place of the next box is asked for.
-        let ahead = if bytes > 2 * AHEAD {
-            AHEAD as isize
-        } else {
-            (at.upcoming as isize).wrapping_sub(at.source as isize)
-        };
-        let mut done = 0;
-        while done < bytes {
-            let mut length = piece.min(bytes - done);
-            if length < V::BYTES {
-                (done, length) = (bytes - V::BYTES, V::BYTES);
+        // SAFETY: the caller's promise.
+        unsafe {
+            if weave.stream {
+                staged::<V, K>(weave, at);
+            } else {
+                weave.around.walk(at.source, at.destination, &mut self);
             }
-            // SAFETY: bytes done..done + length of every row, and the same share of the run; the stage holds both.
-            unsafe {
-                if weave.join {
-                    let run = at.destination.add(done * k);
-                    let to = if weave.stream { stage } else { run };
-                    join::<V, K>(weave, at.source.add(done), to, length, ahead);
-                    if weave.stream {
-                        runs::stream_near::<V>(stage, run, length * k);
-                    }
-                } else {
-                    let run = at.source.add(done * k);
-                    if weave.stream {
-                        split::<V, K>(weave, run, stage, piece as isize, length, ahead);
-                        for row in 0..k {
-                            let to = at.destination.offset(row as isize * weave.stride).add(done);
-                            runs::stream_near::<V>(stage.add(row * piece), to, length);
-                        }
-                    } else {
-                        split::<V, K>(
-                            weave,
-                            run,
-                            at.destination.add(done),
-                            weave.stride,
-                            length,
-                            ahead,
-                        );
-                    }
+        }
+    }
+}
+
+impl<V: Vector, const K: usize> Each for Rows<'_, V, K> {
+    #[inline(always)]
+    unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
+        let weave = self.weave;
+        let (length, ahead) = (weave.len * weave.width, AHEAD as isize);
+        // SAFETY: the caller's promise.
+        unsafe {
+            if weave.join {
+                join::<V, K>(weave, from, to, length, ahead);
+            } else {
+                split::<V, K>(weave, from, to, weave.stride, length, ahead);
+            }
+        }
+    }
+}
+
+/// Moves all rows by way of a stage, and streams from there.
+///
+/// # Safety
+///
+/// As `run`; rows have at least `V::BYTES`.
+#[inline(always)]
+unsafe fn staged<V: Vector, const K: usize>(weave: &Weave, at: At) {
+    let k = if K > 0 { K } else { weave.rows };
+    let bytes = weave.len * weave.width;
+    let mut stage = Staging(MaybeUninit::uninit());
+    let stage = stage.0.as_mut_ptr().cast::<u8>();
+    // Bytes of each row done at once. At least a vector: 15 rows of 64 bytes fit the stage.
+    let piece = STAGE / k / V::BYTES * V::BYTES;
+    // Short rows end before a fixed distance is useful; then the same place of the next box is asked for.
+    let ahead = if bytes > 2 * AHEAD {
+        AHEAD as isize
+    } else {
+        (at.upcoming as isize).wrapping_sub(at.source as isize)
+    };
+    let mut done = 0;
+    while done < bytes {
+        let mut length = piece.min(bytes - done);
+        if length < V::BYTES {
+            (done, length) = (bytes - V::BYTES, V::BYTES);
+        }
+        // SAFETY: bytes done..done + length of every row, and the same share of the run; the stage holds both.
+        unsafe {
+            if weave.join {
+                join::<V, K>(weave, at.source.add(done), stage, length, ahead);
+                runs::stream_near::<V>(stage, at.destination.add(done * k), length * k);
+            } else {
+                let run = at.source.add(done * k);
+                split::<V, K>(weave, run, stage, piece as isize, length, ahead);
+                for row in 0..k {
+                    let to = at.destination.offset(row as isize * weave.stride).add(done);
+                    runs::stream_near::<V>(stage.add(row * piece), to, length);
                 }
             }
-            done += length;
         }
+        done += length;
     }
 }
 
@@ -235,7 +265,7 @@ unsafe fn split<V: Vector, const K: usize>(
             let run = from.add(done * k);
             let chunk = |i: usize| {
                 prefetch(run.wrapping_offset(ahead).wrapping_add(i * V::BYTES));
-                V::load_lanes(run.add(i * 16), k * 16)
+                V::load_lanes(|lane| run.add(i * 16 + lane * k * 16))
             };
             mix::<V, K>(weave, chunk, |o, v| {
                 v.store(to.offset(o as isize * stride).add(done))
@@ -275,38 +305,42 @@ unsafe fn mix<V: Vector, const K: usize>(
 }
 
 /// Rows shorter than any vector.
-///
-/// # Safety
-///
-/// As `run`.
-unsafe fn elements(weave: &Weave, at: At) {
-    let w = weave.width;
-    for row in 0..weave.rows {
-        for i in 0..weave.len {
-            let (in_row, in_run) = (
-                row as isize * weave.stride + (i * w) as isize,
-                ((i * weave.rows + row) * w) as isize,
-            );
-            let (from, to) = if weave.join {
-                (in_row, in_run)
-            } else {
-                (in_run, in_row)
-            };
-            // SAFETY: an element of a row and of the run.
-            unsafe {
-                std::ptr::copy_nonoverlapping(at.source.offset(from), at.destination.offset(to), w)
-            };
+struct Few<'a> {
+    weave: &'a Weave,
+}
+
+impl Each for Few<'_> {
+    #[inline(always)]
+    unsafe fn each(&mut self, source: *const u8, destination: *mut u8) {
+        let weave = self.weave;
+        let w = weave.width;
+        for row in 0..weave.rows {
+            for i in 0..weave.len {
+                let (in_row, in_run) = (
+                    row as isize * weave.stride + (i * w) as isize,
+                    ((i * weave.rows + row) * w) as isize,
+                );
+                let (from, to) = if weave.join {
+                    (in_row, in_run)
+                } else {
+                    (in_run, in_row)
+                };
+                // SAFETY: an element of a row and of the run.
+                unsafe {
+                    std::ptr::copy_nonoverlapping(source.offset(from), destination.offset(to), w)
+                };
+            }
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Weave;
+    use super::{Around, Weave};
 
     #[test]
     fn three_rows_of_bytes_become_pixels() {
-        let weave = Weave::new(1, 3, 100, 100, true, false);
+        let weave = Weave::new(1, 3, 100, 100, true, false, Around::take(&mut Vec::new()));
         // The first 16 bytes of the run: r0 g0 b0 r1 .. r5.
         assert_eq!(
             weave.tables[0],

@@ -4,10 +4,10 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use super::{Crew, Shared, batches, parts, size};
+use crate::block::square;
 use crate::dispatch;
 use crate::error::NestError;
 use crate::isa::Isa;
-use crate::plane::{Sink, block};
 use crate::simd::{LINE, Set, Vector, Work, prefetch};
 use crate::tuning::Tuning;
 
@@ -184,20 +184,6 @@ unsafe fn blocks(strip: Strip) {
     }
 }
 
-/// Where the columns of a transposed square go.
-struct Place {
-    to: *mut u8,
-    pitch: usize,
-}
-
-impl Sink for Place {
-    #[inline(always)]
-    unsafe fn put<V: Vector>(&self, column: usize, v: V) {
-        // SAFETY: the caller's promise.
-        unsafe { v.store(self.to.add(column * self.pitch)) }
-    }
-}
-
 /// Room for the largest square of the widest vector.
 #[repr(align(64))]
 struct Aside(MaybeUninit<[u8; LINE * LINE]>);
@@ -314,10 +300,7 @@ impl<S: Set, const W: usize> Elements<S, W> {
         } = self.strip;
         let n = V::BYTES / W;
         let mut aside = Aside(MaybeUninit::uninit());
-        let aside = Place {
-            to: aside.0.as_mut_ptr().cast(),
-            pitch: V::BYTES,
-        };
+        let aside = aside.0.as_mut_ptr().cast::<u8>();
         // SAFETY: both squares are inside the matrix, by the caller's promise; `aside` has n rows of a vector, which are
         // written before they are read. The opposite square is written only after it has been read.
         unsafe {
@@ -327,12 +310,18 @@ impl<S: Set, const W: usize> Elements<S, W> {
                 prefetch(here.wrapping_add(row * pitch + tile * W));
                 prefetch(there.wrapping_add((row + tile) * pitch));
             }
-            block::<V, W>(|row| here.add(row * pitch), &aside);
+            square::<V, W>(
+                |row| here.add(row * pitch),
+                |column, v| v.store(aside.add(column * V::BYTES)),
+            );
             if a != b {
-                block::<V, W>(|row| there.add(row * pitch), &Place { to: here, pitch });
+                square::<V, W>(
+                    |row| there.add(row * pitch),
+                    |column, v| v.store(here.add(column * pitch)),
+                );
             }
             for row in 0..n {
-                V::load(aside.to.add(row * V::BYTES)).store(there.add(row * pitch));
+                V::load(aside.add(row * V::BYTES)).store(there.add(row * pitch));
             }
         }
     }

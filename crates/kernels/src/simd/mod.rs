@@ -29,7 +29,6 @@ pub(crate) const LINE: usize = 64;
 /// readable or writable, without alignment; `stream` also that the pointer is aligned to `BYTES`.
 pub(crate) trait Vector: Copy {
     const BYTES: usize;
-    const LANES: usize = Self::BYTES / 16;
 
     unsafe fn load(from: *const u8) -> Self;
     unsafe fn store(self, to: *mut u8);
@@ -37,15 +36,15 @@ pub(crate) trait Vector: Copy {
     unsafe fn stream(self, to: *mut u8);
     /// Interleaves elements of `W` bytes within each lane: the lower halves of `a` and `b`, and the upper halves.
     unsafe fn unpack<const W: usize>(a: Self, b: Self) -> (Self, Self);
-    /// Transposes the square of lanes of the first `LANES` vectors; the others are ignored.
+    /// Transposes the square of lanes of as many vectors as one has lanes; the others are ignored.
     unsafe fn transpose_lanes(v: [Self; 4]) -> [Self; 4];
     /// Every lane's bytes in the order that the same lane of `table` gives; zero where its top bit is set.
     unsafe fn shuffle(self, table: Self) -> Self;
     unsafe fn or(self, other: Self) -> Self;
     /// The same 16 bytes in every lane.
     unsafe fn splat_lane(from: *const u8) -> Self;
-    /// Lanes that lie `pitch` bytes apart.
-    unsafe fn load_lanes(from: *const u8, pitch: usize) -> Self;
+    /// Every lane from the place that is given for its number.
+    unsafe fn load_lanes(from: impl Fn(usize) -> *const u8) -> Self;
     /// Lanes to places that lie `pitch` bytes apart.
     unsafe fn store_lanes(self, to: *mut u8, pitch: usize);
     /// `K` parts (2 or 4) of `BYTES / K` bytes each that lie `pitch` bytes apart.

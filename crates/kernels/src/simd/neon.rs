@@ -93,9 +93,9 @@ impl Vector for Neon {
     }
 
     #[inline(always)]
-    unsafe fn load_lanes(from: *const u8, _pitch: usize) -> Self {
+    unsafe fn load_lanes(from: impl Fn(usize) -> *const u8) -> Self {
         // SAFETY: the caller's promise.
-        unsafe { Self::load(from) }
+        unsafe { Self::load(from(0)) }
     }
 
     #[inline(always)]

@@ -79,9 +79,9 @@ macro_rules! vector {
             }
 
             #[inline(always)]
-            unsafe fn load_lanes(from: *const u8, pitch: usize) -> Self {
+            unsafe fn load_lanes(from: impl Fn(usize) -> *const u8) -> Self {
                 // SAFETY: the caller vouches for 16 bytes at each place and for the CPU.
-                $name(unsafe { $load_lanes(from, pitch) })
+                $name(unsafe { $load_lanes(from) })
             }
 
             #[inline(always)]
@@ -212,9 +212,9 @@ unsafe fn whole(v: __m128i) -> __m128i {
 ///
 /// 16 readable bytes.
 #[inline(always)]
-unsafe fn load_one(from: *const u8, _pitch: usize) -> __m128i {
+unsafe fn load_one(from: impl Fn(usize) -> *const u8) -> __m128i {
     // SAFETY: the caller's promise.
-    unsafe { _mm_loadu_si128(from.cast()) }
+    unsafe { _mm_loadu_si128(from(0).cast()) }
 }
 
 /// # Safety
@@ -230,11 +230,11 @@ unsafe fn store_one(v: __m128i, to: *mut u8, _pitch: usize) {
 ///
 /// AVX2, and 16 readable bytes at both places.
 #[inline(always)]
-unsafe fn load_two(from: *const u8, pitch: usize) -> __m256i {
+unsafe fn load_two(from: impl Fn(usize) -> *const u8) -> __m256i {
     // SAFETY: the caller's promise.
     unsafe {
-        let low = _mm256_castsi128_si256(load_one(from, 0));
-        _mm256_inserti128_si256::<1>(low, load_one(from.add(pitch), 0))
+        let low = _mm256_castsi128_si256(load_one(&from));
+        _mm256_inserti128_si256::<1>(low, load_one(|_| from(1)))
     }
 }
 
@@ -254,11 +254,11 @@ unsafe fn store_two(v: __m256i, to: *mut u8, pitch: usize) {
 ///
 /// AVX-512F, and 16 readable bytes at the four places.
 #[inline(always)]
-unsafe fn load_four(from: *const u8, pitch: usize) -> __m512i {
+unsafe fn load_four(from: impl Fn(usize) -> *const u8) -> __m512i {
     // SAFETY: the caller's promise.
     unsafe {
-        let low = _mm512_castsi256_si512(load_two(from, pitch));
-        _mm512_inserti64x4::<1>(low, load_two(from.add(2 * pitch), pitch))
+        let low = _mm512_castsi256_si512(load_two(&from));
+        _mm512_inserti64x4::<1>(low, load_two(|lane| from(lane + 2)))
     }
 }
 

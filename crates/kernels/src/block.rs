@@ -1,0 +1,241 @@
+//! Transposes in registers, and tiles of them.
+//!
+//! A block is as many rows as a vector has elements and as many columns as 16 bytes have. Each lane of a vector is
+//! loaded from a row of its own, log2(16 / W) rounds interleave elements of `W` bytes within the lanes, and each vector
+//! then is a column of the block. So a whole vector goes to each column from 16 bytes of each row: planes that are narrow
+//! on one side are no special case.
+
+use std::mem::MaybeUninit;
+
+use crate::simd::Vector;
+
+/// Where the rows or the columns of a tile are.
+pub(crate) trait Places {
+    /// # Safety
+    ///
+    /// The tile has this place.
+    unsafe fn at(&self, i: usize) -> *const u8;
+}
+
+/// An equal step apart.
+#[derive(Clone, Copy)]
+pub(crate) struct Steps {
+    pub(crate) base: *const u8,
+    pub(crate) step: isize,
+}
+
+impl Places for Steps {
+    #[inline(always)]
+    unsafe fn at(&self, i: usize) -> *const u8 {
+        // SAFETY: the place is one of the plane's, so the offset stays in its buffer.
+        unsafe { self.base.offset(i as isize * self.step) }
+    }
+}
+
+/// At offsets from a base.
+#[derive(Clone, Copy)]
+pub(crate) struct Table<'a> {
+    pub(crate) base: *const u8,
+    pub(crate) offsets: &'a [isize],
+}
+
+impl Places for Table<'_> {
+    #[inline(always)]
+    unsafe fn at(&self, i: usize) -> *const u8 {
+        debug_assert!(i < self.offsets.len());
+        // SAFETY: the place is one of the table, whose offsets stay in the buffer.
+        unsafe { self.base.offset(*self.offsets.get_unchecked(i)) }
+    }
+}
+
+/// At pointers, some bytes further on.
+#[derive(Clone, Copy)]
+pub(crate) struct Listed<'a> {
+    pub(crate) places: &'a [*const u8],
+    pub(crate) offset: usize,
+}
+
+impl Places for Listed<'_> {
+    #[inline(always)]
+    unsafe fn at(&self, i: usize) -> *const u8 {
+        debug_assert!(i < self.places.len());
+        // SAFETY: the place is one of the list; the tile has the bytes that are `offset` further on.
+        unsafe { self.places.get_unchecked(i).add(self.offset) }
+    }
+}
+
+/// Transposes a block of elements of `W` bytes; `row` says where each row starts, `put` takes each column.
+///
+/// # Safety
+///
+/// `V::BYTES / W` rows are readable for 16 bytes each. `put` may be called with column numbers below 16 / W. The CPU has
+/// `V`.
+#[inline(always)]
+unsafe fn block<V: Vector, const W: usize>(
+    row: impl Fn(usize) -> *const u8,
+    put: impl Fn(usize, V),
+) {
+    let c = 16 / W;
+    // SAFETY: lane l of vector i is of row l * c + i, which is below V::BYTES / W.
+    unsafe {
+        let v = rounds::<V, W>(|i| V::load_lanes(|l| row(l * c + i % c)));
+        for (m, v) in v.into_iter().enumerate().take(c) {
+            put(m, v);
+        }
+    }
+}
+
+/// Transposes a square, as wide as `V`: rows are loaded whole, and squares of lanes are transposed at the end. Where a row
+/// is not in the first-level cache that is faster than asking for it once for each block, though it takes more shuffles.
+///
+/// # Safety
+///
+/// `V::BYTES / W` rows are readable for `V::BYTES` each. `put` may be called with as many column numbers. The CPU has `V`.
+#[inline(always)]
+#[allow(clippy::needless_range_loop)] // with iterators the vectors go through memory, at half the speed
+pub(crate) unsafe fn square<V: Vector, const W: usize>(
+    row: impl Fn(usize) -> *const u8,
+    put: impl Fn(usize, V),
+) {
+    let (c, count) = (16 / W, V::BYTES / 16);
+    let mut lanes = [[MaybeUninit::<V>::uninit(); 16]; 4];
+    // SAFETY: rows are readable by the caller's promise; indices of `lanes` stay below `count` and c, whose elements the
+    // first loop writes before the second reads them.
+    unsafe {
+        for g in 0..count {
+            let v = rounds::<V, W>(|i| V::load(row(g * c + i % c)));
+            for m in 0..c {
+                lanes[g][m].write(v[m]);
+            }
+        }
+        for m in 0..c {
+            let first = lanes[0][m].assume_init();
+            let mut of_column = [first; 4];
+            for g in 1..count {
+                of_column[g] = lanes[g][m].assume_init();
+            }
+            let columns = V::transpose_lanes(of_column);
+            for (l, v) in columns.into_iter().enumerate().take(count) {
+                put(l * c + m, v);
+            }
+        }
+    }
+}
+
+/// Transposes the squares of elements in all lanes of 16 / W vectors.
+///
+/// # Safety
+///
+/// The CPU has `V`; `load` may be called with numbers below 16.
+#[inline(always)]
+unsafe fn rounds<V: Vector, const W: usize>(load: impl Fn(usize) -> V) -> [V; 16] {
+    let c = 16 / W;
+    // With all sixteen named no loop is left to unroll; those beyond c are repeated, unused and left out.
+    let mut v = [
+        load(0),
+        load(1),
+        load(2),
+        load(3),
+        load(4),
+        load(5),
+        load(6),
+        load(7),
+        load(8),
+        load(9),
+        load(10),
+        load(11),
+        load(12),
+        load(13),
+        load(14),
+        load(15),
+    ];
+    // SAFETY: the CPU has `V`.
+    unsafe {
+        if c >= 2 {
+            v = interleave::<V, W>(v);
+        }
+        if c >= 4 {
+            v = interleave::<V, W>(v);
+        }
+        if c >= 8 {
+            v = interleave::<V, W>(v);
+        }
+        if c >= 16 {
+            v = interleave::<V, W>(v);
+        }
+    }
+    v
+}
+
+/// Interleaves the first half of 16 / W vectors with the second. Written out, as the vectors must stay in registers.
+///
+/// # Safety
+///
+/// The CPU has `V`.
+#[inline(always)]
+unsafe fn interleave<V: Vector, const W: usize>(v: [V; 16]) -> [V; 16] {
+    macro_rules! pairs {
+        ($half:literal: $($i:literal)*) => {{
+            let mut out = v;
+            $(
+                // SAFETY: the caller's promise.
+                (out[2 * $i], out[2 * $i + 1]) = unsafe { V::unpack::<W>(v[$i], v[$i + $half]) };
+            )*
+            out
+        }};
+    }
+    match W {
+        1 => pairs!(8: 0 1 2 3 4 5 6 7),
+        2 => pairs!(4: 0 1 2 3),
+        4 => pairs!(2: 0 1),
+        8 => pairs!(1: 0),
+        _ => v,
+    }
+}
+
+/// Moves `height` rows of `breadth` elements to as many columns, block by block down the rows. A last block that is not
+/// whole is moved back to be so: some elements are then written twice.
+///
+/// `ask` is told each row that a block starts with.
+///
+/// # Safety
+///
+/// The CPU has `V`. `height` is at least `V::BYTES / W` and `breadth` at least `16 / W`; all elements are readable and
+/// writable, and the two sides do not overlap. If `STREAM`, every block of rows starts aligned to `V` in every column.
+#[inline(always)]
+pub(crate) unsafe fn tile<V: Vector, const W: usize, const STREAM: bool>(
+    rows: impl Places,
+    height: usize,
+    columns: impl Places,
+    breadth: usize,
+    ask: impl Fn(usize),
+) {
+    let (n, c) = (V::BYTES / W, 16 / W);
+    let mut r = 0;
+    while r < height {
+        r = r.min(height - n);
+        ask(r);
+        let mut q = 0;
+        while q < breadth {
+            let wide = breadth - q >= n;
+            if !wide {
+                q = q.min(breadth - c);
+            }
+            // SAFETY: rows r..r + n are of the tile, and so are columns q..q + n or q..q + c.
+            unsafe {
+                let row = |i| rows.at(r + i).add(q * W);
+                let put = |m, v: V| {
+                    let to = columns.at(q + m).cast_mut().add(r * W);
+                    if STREAM { v.stream(to) } else { v.store(to) }
+                };
+                if wide {
+                    square::<V, W>(row, put);
+                } else {
+                    block::<V, W>(row, put);
+                }
+            }
+            q += if wide { n } else { c };
+        }
+        r += n;
+    }
+}

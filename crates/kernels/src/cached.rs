@@ -1,0 +1,331 @@
+//! Planes moved with ordinary stores: those that fit the caches, and those that streaming does not suit.
+//!
+//! Where the places of both axes are known, from a stride or a table, squares go straight from the source to the
+//! destination. Otherwise both axes are walked strip by strip, as for a plane that streams.
+
+use std::marker::PhantomData;
+
+use crate::around::{Around, Each};
+use crate::axis::Pointers;
+use crate::block::{Places, Steps, Table, square};
+use crate::plane::{AHEAD, At, Plane, STRIP, Strips};
+use crate::simd::{Set, Vector, Work, prefetch};
+
+/// Bytes from which on a plane does not fit the second-level cache.
+const NEAR: usize = 256 << 10;
+
+/// Moves a plane with ordinary stores.
+///
+/// # Safety
+///
+/// As `plane::run`, for elements of `W` bytes.
+pub(crate) unsafe fn cached<S: Set, const W: usize>(plane: &Plane, at: At) {
+    // SAFETY: the caller's promise. Tables have all places; a plane without two single loops or tables is walked.
+    unsafe {
+        match (plane.rows.single_stride(), plane.columns.single_stride()) {
+            (Some(pitch), Some(step)) => known::<S, W, _, _>(
+                plane,
+                at,
+                move |from: *const u8, p: usize| Steps {
+                    base: from.offset(p as isize * pitch),
+                    step: pitch,
+                },
+                move |to: *const u8, q: usize| Steps {
+                    base: to.offset(q as isize * step),
+                    step,
+                },
+            ),
+            _ if !plane.tables.0.is_empty() => known::<S, W, _, _>(
+                plane,
+                at,
+                |base: *const u8, p: usize| Table {
+                    base,
+                    offsets: plane.tables.0.get_unchecked(p..),
+                },
+                |base: *const u8, q: usize| Table {
+                    base,
+                    offsets: plane.tables.1.get_unchecked(q..),
+                },
+            ),
+            _ => {
+                let set = PhantomData::<S>;
+                let mut walked = Walked::<S, W> { plane, set };
+                plane.around.walk(at.source, at.destination, &mut walked);
+            }
+        }
+    }
+}
+
+/// # Safety
+///
+/// As `plane::run`, for elements of `W` bytes; `rows` and `columns` give the places from one on.
+unsafe fn known<S: Set, const W: usize, A: Places, B: Places>(
+    plane: &Plane,
+    at: At,
+    rows: impl Fn(*const u8, usize) -> A + Copy,
+    columns: impl Fn(*const u8, usize) -> B + Copy,
+) {
+    let (height, breadth) = (plane.rows.len, plane.columns.len);
+    let side = height.min(breadth) * W;
+    // SAFETY: the caller's promise; each vector is no longer than either axis.
+    unsafe {
+        if side < S::Quarter::BYTES {
+            S::enter(Elements::<W, _, _> {
+                rows,
+                columns,
+                height,
+                breadth,
+                around: &plane.around,
+                at,
+            });
+        } else if side >= S::Wide::BYTES {
+            S::enter(Known::<S::Wide, W, _, _> {
+                rows,
+                columns,
+                height,
+                breadth,
+                around: &plane.around,
+                at,
+                vector: PhantomData,
+            });
+        } else if side >= S::Half::BYTES {
+            S::enter(Known::<S::Half, W, _, _> {
+                rows,
+                columns,
+                height,
+                breadth,
+                around: &plane.around,
+                at,
+                vector: PhantomData,
+            });
+        } else {
+            S::enter(Known::<S::Quarter, W, _, _> {
+                rows,
+                columns,
+                height,
+                breadth,
+                around: &plane.around,
+                at,
+                vector: PhantomData,
+            });
+        }
+    }
+}
+
+/// A plane whose places are not known.
+struct Walked<'a, S, const W: usize> {
+    plane: &'a Plane,
+    set: PhantomData<S>,
+}
+
+impl<S: Set, const W: usize> Each for Walked<'_, S, W> {
+    unsafe fn each(&mut self, source: *const u8, destination: *mut u8) {
+        let plane = self.plane;
+        let end = plane.rows.len;
+        let at = At {
+            source,
+            destination,
+            upcoming: source,
+        };
+        // SAFETY: the caller's promise; each vector is no longer than a column, and 16 bytes no longer than a row.
+        unsafe {
+            if plane.narrow(W, S::Quarter::BYTES) {
+                narrow::<W>(plane, at);
+            } else if end * W >= S::Wide::BYTES {
+                S::enter(Strips::<S::Wide, W, false>::new(plane, at, 0, end));
+            } else if end * W >= S::Half::BYTES {
+                S::enter(Strips::<S::Half, W, false>::new(plane, at, 0, end));
+            } else {
+                S::enter(Strips::<S::Quarter, W, false>::new(plane, at, 0, end));
+            }
+        }
+    }
+}
+
+/// Moves a plane with ordinary stores, block by block; the places of both axes are known without walking them.
+///
+/// # Safety (of `work`)
+///
+/// As `plane::run`; `rows` and `columns` give the places from a row or a column on. There are at least `V::BYTES / W` rows and
+/// as many columns.
+struct Known<'a, V, const W: usize, R, C> {
+    rows: R,
+    columns: C,
+    height: usize,
+    breadth: usize,
+    around: &'a Around,
+    at: At,
+    vector: PhantomData<V>,
+}
+
+impl<V, const W: usize, R, C, A, B> Work for Known<'_, V, W, R, C>
+where
+    V: Vector,
+    R: Fn(*const u8, usize) -> A + Copy,
+    C: Fn(*const u8, usize) -> B + Copy,
+    A: Places,
+    B: Places,
+{
+    #[inline(always)]
+    unsafe fn work(mut self) {
+        let At {
+            source,
+            destination,
+            ..
+        } = self.at;
+        // SAFETY: the caller's promise.
+        unsafe { self.around.walk(source, destination, &mut self) };
+    }
+}
+
+impl<V, const W: usize, R, C, A, B> Each for Known<'_, V, W, R, C>
+where
+    V: Vector,
+    R: Fn(*const u8, usize) -> A + Copy,
+    C: Fn(*const u8, usize) -> B + Copy,
+    A: Places,
+    B: Places,
+{
+    #[inline(always)]
+    unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
+        // Copies, as what is behind `self` would be read again after every store.
+        let Known {
+            rows,
+            columns,
+            height,
+            breadth,
+            ..
+        } = *self;
+        let n = V::BYTES / W;
+        let far = height * breadth * W > NEAR;
+        let mut p = 0;
+        while p < height {
+            let end = (p + STRIP).min(height);
+            let mut q = 0;
+            while q < breadth {
+                q = q.min(breadth - n);
+                let mut r = p;
+                while r < end {
+                    // A last square that is not whole is moved back to be so: some elements are written twice.
+                    r = r.min(height - n);
+                    // SAFETY: rows r..r + n and columns q..q + n are of the plane.
+                    unsafe {
+                        let rows = rows(from.add(q * W), r);
+                        let columns = columns(to.add(r * W), q);
+                        if far {
+                            for i in 0..n {
+                                prefetch(rows.at(i).wrapping_add(AHEAD));
+                            }
+                        }
+                        square::<V, W>(|i| rows.at(i), |m, v: V| v.store(columns.at(m).cast_mut()));
+                    }
+                    r += n;
+                }
+                q += n;
+            }
+            p = end;
+        }
+    }
+}
+
+/// Moves a plane element by element: it is too narrow for blocks.
+///
+/// # Safety (of `work`)
+///
+/// As `plane::run`; `rows` and `columns` give the places from a row or a column on.
+struct Elements<'a, const W: usize, R, C> {
+    rows: R,
+    columns: C,
+    height: usize,
+    breadth: usize,
+    around: &'a Around,
+    at: At,
+}
+
+impl<const W: usize, R, C, A, B> Work for Elements<'_, W, R, C>
+where
+    R: Fn(*const u8, usize) -> A + Copy,
+    C: Fn(*const u8, usize) -> B + Copy,
+    A: Places,
+    B: Places,
+{
+    #[inline(always)]
+    unsafe fn work(mut self) {
+        let At {
+            source,
+            destination,
+            ..
+        } = self.at;
+        // SAFETY: the caller's promise.
+        unsafe { self.around.walk(source, destination, &mut self) };
+    }
+}
+
+impl<const W: usize, R, C, A, B> Each for Elements<'_, W, R, C>
+where
+    R: Fn(*const u8, usize) -> A + Copy,
+    C: Fn(*const u8, usize) -> B + Copy,
+    A: Places,
+    B: Places,
+{
+    #[inline(always)]
+    unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
+        let (rows, columns) = ((self.rows)(from, 0), (self.columns)(to, 0));
+        // SAFETY: element (p, q) of the plane, for both indices inside their axes.
+        let element = |p: usize, q: usize| unsafe {
+            let from = rows.at(p).add(q * W).cast::<[u8; W]>();
+            let to = columns.at(q).cast_mut().add(p * W).cast::<[u8; W]>();
+            to.write_unaligned(from.read_unaligned());
+        };
+        if self.height < self.breadth {
+            for p in 0..self.height {
+                for q in 0..self.breadth {
+                    element(p, q);
+                }
+            }
+        } else {
+            for q in 0..self.breadth {
+                for p in 0..self.height {
+                    element(p, q);
+                }
+            }
+        }
+    }
+}
+
+/// Element by element, for planes narrower than the narrowest vector.
+///
+/// # Safety
+///
+/// As `plane::run`.
+unsafe fn narrow<const W: usize>(plane: &Plane, at: At) {
+    let At {
+        source,
+        destination,
+        ..
+    } = at;
+    let (rows, columns) = (plane.rows.len, plane.columns.len);
+    let (mut from, mut to) = (Pointers::<64>::new(), Pointers::<64>::new());
+    let mut down = plane.rows.cursor(0);
+    for p in (0..rows).step_by(64) {
+        let height = (rows - p).min(64);
+        from.take(&mut down, source, height);
+        let mut along = plane.columns.cursor(0);
+        for q in (0..columns).step_by(64) {
+            let breadth = (columns - q).min(64);
+            to.take(&mut along, destination, breadth);
+            for (j, to) in to[..breadth].iter().enumerate() {
+                for (i, from) in from[..height].iter().enumerate() {
+                    // SAFETY: element (p + i, q + j) of the plane.
+                    unsafe {
+                        let element = from.add((q + j) * W).cast::<[u8; W]>().read_unaligned();
+                        to.cast_mut()
+                            .add((p + i) * W)
+                            .cast::<[u8; W]>()
+                            .write_unaligned(element);
+                    }
+                }
+            }
+        }
+    }
+}
