@@ -7,9 +7,11 @@ mod npy;
 mod pair;
 mod plan;
 mod shape;
+mod sharding;
 
 pub use hlo::{check_module, check_report};
 pub use npy::check_npy;
 pub use pair::Pair;
 pub use plan::check_plan;
 pub use shape::{check_proto, check_shape, check_text};
+pub use sharding::check_sharding;
