@@ -59,6 +59,26 @@ proptest! {
             let found = sharding.devices_of_element(&shape, index).unwrap().unwrap();
             prop_assert_eq!(&found.collect::<Vec<_>>(), expected);
         }
+        let shards: Vec<_> = sharding.shards(&shape).unwrap().collect();
+        prop_assert_eq!(shards.iter().map(|shard| shard.device).collect::<Vec<_>>(), devices);
+        for shard in &shards {
+            let bounds = sharding.shard_bounds(&shape, shard.device).unwrap();
+            prop_assert_eq!((&shard.offset, &shard.limit), (&bounds.0, &bounds.1));
+            prop_assert_eq!(&shard.tile, &sharding.tile_index(shard.device).unwrap());
+            prop_assert_eq!(shard.shape(&shape), sharding.shard_shape_on(&shape, shard.device));
+        }
+        for (d, cut) in sharding.cuts(&shape).unwrap().into_iter().enumerate() {
+            let widths: Vec<i64> = (0..parts[d])
+                .map(|part| (0..sizes[d]).filter(|i| i / ((sizes[d] + parts[d] - 1) / parts[d]) == part).count() as i64)
+                .collect();
+            prop_assert_eq!(cut.width(), widths[0]);
+            // Of a dimension of size 0, the whole parts are the empty ones.
+            prop_assert_eq!(cut.whole(), widths.iter().filter(|&&width| width == widths[0]).count() as i64);
+            prop_assert_eq!(cut.empty(), widths.iter().filter(|&&width| width == 0).count() as i64);
+            prop_assert_eq!(cut.is_even(), widths.iter().all(|&width| width == widths[0]));
+            let tail = widths.iter().find(|&&width| 0 < width && width < widths[0]);
+            prop_assert_eq!(cut.tail(), tail.copied().unwrap_or(0));
+        }
         let again: Sharding = sharding.to_string().parse().unwrap();
         prop_assert_eq!(&again, &sharding);
         for device in 0..count {

@@ -1,65 +1,11 @@
 //! Which part of an array a device has, and which devices have an element.
-//!
-//! A dimension of size `n` in `p` parts has parts of `ceil(n / p)`; the last ones are shorter,
-//! or empty. So part `i` goes from `min(i * ceil(n / p), n)` to `min((i + 1) * ceil(n / p), n)`.
 
 use std::borrow::Cow;
-use std::iter::FusedIterator;
 
-use super::{Sharding, ShardingError, ShardingKind, TileAssignment, Tiling};
+use super::{Cut, Devices, Shard, Sharding, ShardingError, ShardingKind, Shards, Tiling};
 use crate::array::ArrayShape;
 use crate::shape::Shape;
 use crate::{Dimension, ShapeError};
-
-/// Devices that share a tile.
-#[derive(Clone, Debug)]
-pub struct Devices {
-    source: Source,
-    at: i64,
-    end: i64,
-}
-
-#[derive(Clone, Debug)]
-enum Source {
-    One(i64),
-    Tiles(TileAssignment),
-}
-
-impl Iterator for Devices {
-    type Item = i64;
-
-    fn next(&mut self) -> Option<i64> {
-        if self.at == self.end {
-            return None;
-        }
-        let place = self.at;
-        self.at += 1;
-        Some(match &self.source {
-            Source::One(device) => *device,
-            Source::Tiles(assignment) => assignment.at(place),
-        })
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = usize::try_from(self.end - self.at).ok();
-        (left.unwrap_or(usize::MAX), left)
-    }
-}
-
-impl FusedIterator for Devices {}
-
-/// The bounds of a part: where it begins and ends.
-fn bounds(size: i64, parts: i64, part: i64) -> (i64, i64) {
-    let tile = ceil(size, parts);
-    // Products beyond 63 bits are beyond the size.
-    let bound = |part: i64| part.saturating_mul(tile).min(size);
-    (bound(part), bound(part.saturating_add(1)))
-}
-
-/// The largest part.
-fn ceil(size: i64, parts: i64) -> i64 {
-    size / parts + i64::from(size % parts != 0)
-}
 
 /// How one array's sharding gives parts to devices.
 enum Placement<'a> {
@@ -107,6 +53,22 @@ impl Sharding {
         Err(ShardingError::NoTiles { found })
     }
 
+    /// How the array is placed, and how each dimension is cut.
+    fn placed(&self, shape: &Shape) -> Result<(Placement<'_>, Vec<Cut>), ShardingError> {
+        let placement = self.placement()?;
+        let sizes = shape.as_array()?.sizes()?;
+        let cuts = match &placement {
+            Placement::Tiles(tiling) => {
+                same_rank(tiling, sizes.len())?;
+                let parts = tiling.parts().iter();
+                let cuts = sizes.iter().zip(parts);
+                cuts.map(|(&size, &parts)| Cut::new(size, parts)).collect()
+            }
+            _ => sizes.iter().map(|&size| Cut::new(size, 1)).collect(),
+        };
+        Ok((placement, cuts))
+    }
+
     /// The shape of the largest shard: each dimension divided by its parts, rounded up. The whole
     /// shape unless the sharding is in tiles. The layout, dynamic bounds and unbounded dimensions
     /// stay.
@@ -120,7 +82,8 @@ impl Sharding {
         let Some(tiling) = self.tiling()? else {
             return Ok(shape.clone());
         };
-        resized(shape, &tiling, |size, d| ceil(size, tiling.parts()[d]))
+        same_rank(&tiling, shape.as_array()?.rank())?;
+        resized(shape, |size, d| Cut::new(size, tiling.parts()[d]).width())
     }
 
     /// The shape of a device's shard, which may be shorter than the largest, or empty.
@@ -134,8 +97,9 @@ impl Sharding {
             return Ok(shape.clone());
         };
         let tile = tile_of(&tiling, device)?;
-        resized(shape, &tiling, |size, d| {
-            let (start, end) = bounds(size, tiling.parts()[d], tile[d]);
+        same_rank(&tiling, shape.as_array()?.rank())?;
+        resized(shape, |size, d| {
+            let (start, end) = Cut::new(size, tiling.parts()[d]).bounds(tile[d]);
             end - start
         })
     }
@@ -182,69 +146,60 @@ impl Sharding {
         shape: &Shape,
         device: i64,
     ) -> Result<(Vec<i64>, Vec<i64>), ShardingError> {
-        let placement = self.placement()?;
-        let sizes = shape.as_array()?.sizes()?;
-        match placement {
-            Placement::On(own) if own != device => Err(ShardingError::NoSuchDevice { device }),
-            Placement::Everywhere | Placement::On(_) => Ok((vec![0; sizes.len()], sizes)),
-            Placement::Tiles(tiling) => {
-                same_rank(&tiling, sizes.len())?;
-                let tile = tile_of(&tiling, device)?;
-                let cut = sizes.iter().zip(tiling.parts()).zip(&tile);
-                Ok(cut
-                    .map(|((&size, &parts), &part)| bounds(size, parts, part))
-                    .unzip())
+        let (placement, cuts) = self.placed(shape)?;
+        let tile = match &placement {
+            Placement::On(own) if *own != device => {
+                return Err(ShardingError::NoSuchDevice { device });
             }
-        }
+            Placement::Everywhere | Placement::On(_) => vec![0; cuts.len()],
+            Placement::Tiles(tiling) => tile_of(tiling, device)?,
+        };
+        let bounds = cuts.iter().zip(&tile).map(|(cut, &part)| cut.bounds(part));
+        Ok(bounds.unzip())
     }
 
-    /// Calls `visit` with every device in the order of the tiles, and where its shard begins and
-    /// ends.
+    /// How each dimension of an array is cut: into a single part where a shard is the whole array.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`shard_offset`](Self::shard_offset).
+    pub fn cuts(&self, shape: &Shape) -> Result<Vec<Cut>, ShardingError> {
+        Ok(self.placed(shape)?.1)
+    }
+
+    /// The shards of all devices, one after another in the order of the tiles.
     ///
     /// # Errors
     ///
     /// Those of [`shard_offset`](Self::shard_offset), and [`ShardingError::NoTiles`] of a
     /// replicated sharding.
+    ///
+    /// ```
+    /// use minormajor_core::{Shape, Sharding};
+    ///
+    /// let sharding: Sharding = "{devices=[2]1,0}".parse()?;
+    /// let shape: Shape = "f32[3]".parse()?;
+    /// let shards: Vec<_> = sharding.shards(&shape)?.collect();
+    /// assert_eq!((shards[0].device, &*shards[0].offset, &*shards[0].limit), (1, &[0][..], &[2][..]));
+    /// assert_eq!((shards[1].device, &*shards[1].offset, &*shards[1].limit), (0, &[2][..], &[3][..]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[doc(alias = "EachTile")]
-    pub fn for_each_shard(
-        &self,
-        shape: &Shape,
-        mut visit: impl FnMut(i64, &[i64], &[i64]),
-    ) -> Result<(), ShardingError> {
-        let sizes = shape.as_array()?.sizes()?;
-        let tiling = match self.placement()? {
-            Placement::Tiles(tiling) => tiling,
-            Placement::On(device) => {
-                visit(device, &vec![0; sizes.len()], &sizes);
-                return Ok(());
+    pub fn shards(&self, shape: &Shape) -> Result<Shards, ShardingError> {
+        let (placement, cuts) = self.placed(shape)?;
+        Ok(match placement {
+            Placement::Tiles(tiling) => {
+                let assignment = tiling.assignment();
+                let all = Devices::of(assignment, 0..assignment.device_count());
+                Shards::new(cuts, tiling.devices_per_tile(), all)
             }
+            Placement::On(device) => Shards::new(cuts, 1, Devices::one(device)),
             Placement::Everywhere => {
                 return Err(ShardingError::NoTiles {
                     found: "replicated",
                 });
             }
-        };
-        same_rank(&tiling, sizes.len())?;
-        let parts = tiling.parts();
-        let shared = tiling.devices_per_tile();
-        let mut tile = vec![0; parts.len()];
-        for first in 0..tiling.tile_count() {
-            let cut = sizes.iter().zip(parts).zip(&tile);
-            let (start, end): (Vec<i64>, Vec<i64>) = cut
-                .map(|((&size, &parts), &part)| bounds(size, parts, part))
-                .unzip();
-            for place in first * shared..(first + 1) * shared {
-                visit(tiling.assignment().at(place), &start, &end);
-            }
-            for (part, &parts) in tile.iter_mut().zip(parts).rev() {
-                *part += 1;
-                if *part < parts {
-                    break;
-                }
-                *part = 0;
-            }
-        }
-        Ok(())
+        })
     }
 
     /// Which tile a device has: its index in each dimension, without subgroups.
@@ -310,38 +265,39 @@ impl Sharding {
         shape: &Shape,
         index: &[i64],
     ) -> Result<Option<Devices>, ShardingError> {
-        let placement = self.placement()?;
-        let sizes = shape.as_array()?.sizes()?;
-        if let Placement::Tiles(tiling) = &placement {
-            same_rank(tiling, sizes.len())?;
-        }
-        let inside = |(&i, &size): (&i64, &i64)| (0..size).contains(&i);
-        if index.len() != sizes.len() || !index.iter().zip(&sizes).all(inside) {
+        let (placement, cuts) = self.placed(shape)?;
+        let inside = |(&i, cut): (&i64, &Cut)| (0..cut.size()).contains(&i);
+        if index.len() != cuts.len() || !index.iter().zip(&cuts).all(inside) {
             return Err(ShardingError::NoSuchElement {
                 index: index.to_vec(),
-                sizes,
+                sizes: cuts.iter().map(|cut| cut.size()).collect(),
             });
         }
         Ok(match placement {
             Placement::Everywhere => None,
-            Placement::On(device) => Some(Devices {
-                source: Source::One(device),
-                at: 0,
-                end: 1,
-            }),
+            Placement::On(device) => Some(Devices::one(device)),
             Placement::Tiles(tiling) => {
-                let cut = index.iter().zip(&sizes).zip(tiling.parts());
-                // There is an element, so no size is 0.
-                let tile: Vec<i64> = cut.map(|((&i, &n), &parts)| i / ceil(n, parts)).collect();
+                let tile = cuts.iter().zip(index).map(|(cut, &i)| cut.part_of(i));
                 let assignment = tiling.assignment();
-                let at = assignment.place(&tile)?;
-                Some(Devices {
-                    at,
-                    end: at + tiling.devices_per_tile(),
-                    source: Source::Tiles(assignment.clone()),
-                })
+                let at = assignment.place(&tile.collect::<Vec<_>>())?;
+                Some(Devices::of(assignment, at..at + tiling.devices_per_tile()))
             }
         })
+    }
+}
+
+impl Shard {
+    /// The shape of the shard of an array of this shape: its layout and dynamic bounds stay.
+    ///
+    /// # Errors
+    ///
+    /// A shape that is no array or has another rank, padded widths that do not fit.
+    pub fn shape(&self, of: &Shape) -> Result<Shape, ShardingError> {
+        let (tiled, rank) = (self.offset.len(), of.as_array()?.rank());
+        if tiled != rank {
+            return Err(ShardingError::Rank { tiled, rank });
+        }
+        resized(of, |_, d| self.limit[d] - self.offset[d])
     }
 }
 
@@ -365,12 +321,7 @@ fn same_rank(tiling: &Tiling, rank: usize) -> Result<(), ShardingError> {
 }
 
 /// The array with other sizes, given the old ones and their dimensions.
-fn resized(
-    shape: &Shape,
-    tiling: &Tiling,
-    size: impl Fn(i64, usize) -> i64,
-) -> Result<Shape, ShardingError> {
-    same_rank(tiling, shape.as_array()?.rank())?;
+fn resized(shape: &Shape, size: impl Fn(i64, usize) -> i64) -> Result<Shape, ShardingError> {
     let resize = |array: &ArrayShape| -> Result<ArrayShape, ShapeError> {
         let dimensions = array.dimensions().iter().enumerate();
         let resized = dimensions.map(|(d, dimension)| match *dimension {

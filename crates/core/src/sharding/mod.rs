@@ -14,7 +14,9 @@
 //! Behind any of those of one array, but the named one, `shard_as N` or `shard_like N` ties it
 //! to others, and `metadata={op_name="..."}` says where it comes from.
 
+mod cut;
 mod error;
+mod forms;
 mod geometry;
 mod iota;
 mod mesh;
@@ -22,15 +24,17 @@ mod metadata;
 mod named;
 mod parser;
 mod printer;
+mod shards;
 mod tile_assignment;
 mod tiling;
 mod tuple;
 
+pub use cut::Cut;
 pub use error::ShardingError;
-pub use geometry::Devices;
 pub use mesh::{Axis, Mesh};
 pub use metadata::OpMetadata;
 pub use named::{DimensionSharding, NamedSharding};
+pub use shards::{Devices, Shard, Shards};
 pub use tile_assignment::TileAssignment;
 pub use tiling::{SubgroupType, Tiling};
 
@@ -411,86 +415,23 @@ impl Sharding {
             kind => kind.single_device(),
         }
     }
-
-    /// Whether both put the same on every device, said in whatever form: names and tiles are
-    /// compared as tiles.
-    ///
-    /// # Errors
-    ///
-    /// [`ShardingError::TooManyToList`].
-    ///
-    /// ```
-    /// use minormajor_core::Sharding;
-    ///
-    /// let named: Sharding = "{mesh['a'=2,'b'=2], [{'b'}, {'a'}]}".parse()?;
-    /// let tiled: Sharding = "{devices=[2,2]0,2,1,3}".parse()?;
-    /// assert!(named != tiled && named.same_placement(&tiled)?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn same_placement(&self, other: &Sharding) -> Result<bool, ShardingError> {
-        Ok(self == other || self.to_tiled()? == other.to_tiled()?)
-    }
-
-    /// The same in tiles (XLA's first and second forms), wherever it is named.
-    ///
-    /// # Errors
-    ///
-    /// [`ShardingError::TooManyToList`].
-    #[doc(alias = "V3ToV2Sharding")]
-    pub fn to_tiled(&self) -> Result<Sharding, ShardingError> {
-        let kind = match &self.kind {
-            ShardingKind::Tuple(elements) => ShardingKind::Tuple(
-                elements
-                    .iter()
-                    .map(Sharding::to_tiled)
-                    .collect::<Result<_, _>>()?,
-            ),
-            ShardingKind::Named(named) if named.is_replicated() => ShardingKind::Replicated,
-            ShardingKind::Named(named) => match named.mesh().single_device() {
-                Some(device) => ShardingKind::Maximal(device),
-                None => {
-                    let (assignment, types) = named.tiles()?;
-                    tiling::with_subgroups(assignment, &types)?
-                }
-            },
-            kind => kind.clone(),
-        };
-        Ok(Sharding {
-            kind,
-            shard_group: self.shard_group,
-            metadata: self.metadata.clone(),
-        })
-    }
-
-    /// The same by the axes of a mesh (XLA's third form), which are called `axis_0` and so on.
-    /// Manual, unknown and unreduced shardings that name no devices stay as they are.
-    ///
-    /// # Errors
-    ///
-    /// Devices that are not 0, 1, 2 and so on; a subgroup that is maximal; a shard group.
-    #[doc(alias = "ToV3Sharding")]
-    pub fn to_named(&self) -> Result<Sharding, ShardingError> {
-        let kind = match &self.kind {
-            ShardingKind::Tuple(elements) => ShardingKind::Tuple(
-                elements
-                    .iter()
-                    .map(Sharding::to_named)
-                    .collect::<Result<_, _>>()?,
-            ),
-            ShardingKind::Replicated => ShardingKind::Named(NamedSharding::new(Mesh::empty(), [])?),
-            ShardingKind::Maximal(device) => {
-                ShardingKind::Named(NamedSharding::new(Mesh::single(*device), [])?)
-            }
-            ShardingKind::Tiled(tiling) => ShardingKind::Named(NamedSharding::of_tiles(tiling)?),
-            kind => kind.clone(),
-        };
-        Sharding::of(kind)
-            .with_metadata(&self.metadata, !self.is_tuple())
-            .with_shard_group(self.shard_group)
-    }
 }
 
 impl ShardingKind {
+    /// The word for it: XLA's, or `tiled`, `named`, `tuple`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            ShardingKind::Replicated => "replicated",
+            ShardingKind::Maximal(_) => "maximal",
+            ShardingKind::Manual => "manual",
+            ShardingKind::Unknown => "unknown",
+            ShardingKind::Unreduced => "unreduced",
+            ShardingKind::Tiled(_) => "tiled",
+            ShardingKind::Named(_) => "named",
+            ShardingKind::Tuple(_) => "tuple",
+        }
+    }
+
     fn is_replicated(&self) -> bool {
         match self {
             ShardingKind::Named(named) => named.is_replicated(),

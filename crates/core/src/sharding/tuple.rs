@@ -264,11 +264,12 @@ impl Sharding {
 }
 
 fn in_range(device: i64, devices: Option<i64>) -> Result<(), ShardingError> {
-    let devices = devices.unwrap_or(i64::MAX);
-    if (0..devices).contains(&device) {
-        Ok(())
-    } else {
-        Err(ShardingError::DeviceRange { device, devices })
+    match devices {
+        Some(devices) if !(0..devices).contains(&device) => {
+            Err(ShardingError::DeviceRange { device, devices })
+        }
+        None if device < 0 => Err(ShardingError::NegativeDevice { place: 0, device }),
+        _ => Ok(()),
     }
 }
 
