@@ -170,6 +170,25 @@ impl NamedSharding {
         &self.manual
     }
 
+    /// The axes, or parts of axes, that nothing is said of: they replicate too. None of size 1.
+    ///
+    /// ```
+    /// use minormajor_core::Sharding;
+    /// use minormajor_core::sharding::Axis;
+    ///
+    /// let sharding: Sharding = "{mesh['a'=8,'b'=9], [{'a':(1)2}], replicated={'a':(4)2}}".parse()?;
+    /// let implicit = sharding.named().unwrap().implicitly_replicated_axes();
+    /// assert_eq!(implicit, [Axis::part(0, 2, 2)?, Axis::whole(1)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[doc(alias = "GetImplicitlyReplicatedAxes")]
+    pub fn implicitly_replicated_axes(&self) -> Vec<Axis> {
+        let mut parts = self.all_parts();
+        // Parts are cut where those in use begin and end, so no two neighbours remain.
+        parts.retain(|part| self.lists().all(|(_, axes)| !axes.contains(part)));
+        parts
+    }
+
     /// Into how many parts each dimension is cut.
     pub fn sharded_sizes(&self) -> Vec<i64> {
         let parts = |dimension: &DimensionSharding| {
