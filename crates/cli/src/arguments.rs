@@ -40,6 +40,8 @@ pub enum Command {
     Inspect(Inspect),
     /// What an HLO module or a TPU memory report allocates, wastes and moves
     Hlo(Hlo),
+    /// Which part of an array each device has, by a sharding
+    Sharding(Sharding),
 }
 
 /// Arguments of `describe`.
@@ -331,6 +333,29 @@ pub struct Hlo {
     /// Rows of each table; 0 shows all, those that take no memory too
     #[arg(long, value_name = "N", default_value_t = 40)]
     pub top: usize,
+}
+
+/// Arguments of `sharding`.
+#[derive(Args, Debug)]
+#[command(after_help = help::SHARDING)]
+pub struct Sharding {
+    /// A sharding as XLA writes it: {devices=[2,2]<=[4]} or {mesh['a'=4], [{'a'}, {}]}
+    #[arg(value_name = "SHARDING")]
+    pub sharding: String,
+    /// The shape of what it spreads: an array, or a tuple
+    pub shape: String,
+    /// Only the shard of this device
+    #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with_all = ["index", "top"])]
+    pub device: Option<i64>,
+    /// Which devices have the element of this index, one number a dimension: 1,2
+    #[arg(long, value_name = "I,J,..", allow_hyphen_values = true)]
+    pub index: Option<String>,
+    /// Devices to show of each array; 0 shows all [default: 40; all in JSON]
+    #[arg(long, value_name = "N")]
+    pub top: Option<usize>,
+    /// Write a JSON object, of a tuple one a line for each of its elements
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// When to write in colour.

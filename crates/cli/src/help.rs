@@ -305,3 +305,38 @@ Give the file NAME.txt that XLA dumps (in JAX: XLA_FLAGS='--xla_dump_to=FOLDER
 --xla_dump_hlo_as_text', or compiled.as_text()), or the log of a TPU compiler that ran out of
 memory. Orders are compared under the tiles as they are. What can't be read is said with its
 line on standard error, and the exit code is 1.";
+
+/// Of `sharding`.
+pub const SHARDING: &str = "\
+Examples:
+
+  $ minormajor sharding '{devices=[4,2]<=[8]}' 'f32[9,4]'
+  {devices=[4,2]<=[8]} of f32[9,4]{1,0}
+    kind         tiled
+    devices      8
+    tiles        4 x 2, each on one device
+    shard        f32[3,2]{1,0}, 24 bytes (24B)
+    dimension 0  9 in 4 parts: 3 of 3, 1 empty
+    dimension 1  4 in 2 parts of 2
+
+    device  tile    offset  shard
+         0  [0, 0]  [0, 0]  f32[3,2]{1,0}
+         1  [0, 1]  [0, 2]  f32[3,2]{1,0}
+         2  [1, 0]  [3, 0]  f32[3,2]{1,0}
+         3  [1, 1]  [3, 2]  f32[3,2]{1,0}
+         4  [2, 0]  [6, 0]  f32[3,2]{1,0}
+         5  [2, 1]  [6, 2]  f32[3,2]{1,0}
+         6  [3, 0]  [9, 0]  f32[0,2]{1,0}
+         7  [3, 1]  [9, 2]  f32[0,2]{1,0}
+
+  $ minormajor sharding \"{mesh['x'=2,'y'=3], [{'y'}, {}]}\" 'bf16[8,128]' --device 4
+  device 4 has tile [1, 0]: bf16[3,128]{1,0} from [3, 0] to below [6, 128]
+
+  $ minormajor sharding \"{mesh['x'=2,'y'=3], [{'y'}, {}]}\" 'bf16[8,128]' --index 7,5
+  element [7, 5] is on devices 2, 5, at [1, 5] of the shard
+
+  $ minormajor sharding '{devices=[2]<=[2]}' 'f32[3]' --device 1 --json
+  {\"device\":1,\"shape\":\"f32[1]{0}\",\"tile\":[1],\"offset\":[2],\"limit\":[3]}
+
+A dimension of size n in p parts has parts of n / p, rounded up: the last ones are shorter, or
+empty. Shards stand in the order of the tiles; those of one tile are the same on all its devices.";

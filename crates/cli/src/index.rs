@@ -10,7 +10,7 @@ use crate::arguments::Index;
 use crate::batch;
 use crate::error::{Outcome, RequestError, Stop};
 use crate::output::Output;
-use crate::request::{self, integer, integers, leading_space};
+use crate::request::{self, integer, leading_space};
 
 /// Answers the request of the arguments; `-` stands for the lines of standard input.
 pub fn run(arguments: &Index, output: &mut Output) -> Result<Outcome, Stop> {
@@ -185,7 +185,6 @@ enum Wanted {
 impl Wanted {
     /// Reads `1,2`, nothing, or `@5`; spaces may stand around numbers.
     fn read(text: &str) -> Result<Wanted, (usize, String)> {
-        let end = text.chars().count() + 1;
         let column = leading_space(text) + 1;
         let trimmed = text.trim();
         if let Some(number) = trimmed.strip_prefix('@') {
@@ -193,16 +192,7 @@ impl Wanted {
             let position = integer(number, column, "a position")?;
             return Ok(Wanted::Position { position, column });
         }
-        let mut index = Vec::new();
-        let mut columns = Vec::new();
-        if !trimmed.is_empty() {
-            let expected = "a number of the index such as 1,2";
-            for (number, column) in integers(text, 1, expected)? {
-                index.push(number);
-                columns.push(column);
-            }
-        }
-        columns.push(end);
+        let (index, columns) = request::index(text)?;
         Ok(Wanted::Index { index, columns })
     }
 }

@@ -18,7 +18,9 @@ mod output;
 mod plan;
 mod relayout;
 mod request;
+mod sharding;
 mod side;
+mod table;
 
 use std::process::ExitCode;
 
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         Command::Bench(bench) => bench::run(bench, &mut output),
         Command::Relayout(relayout) => relayout::run(relayout, &mut output),
         Command::Hlo(hlo) => hlo::run(hlo, &mut output),
+        Command::Sharding(sharding) => sharding::run(sharding, &mut output),
         Command::Inspect(inspect) => inspect::run(inspect, &mut output),
     };
     match done.and_then(|outcome| output.finish().map(|()| outcome).map_err(Into::into)) {

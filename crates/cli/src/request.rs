@@ -89,6 +89,18 @@ pub fn integers(
     Ok(found)
 }
 
+/// The numbers of an index such as `1,2`, or of a scalar's, which is empty; spaces may stand
+/// around them. With them the column of each, and of the end.
+pub fn index(text: &str) -> Result<(Vec<i64>, Vec<usize>), (usize, String)> {
+    let numbers = match text.trim() {
+        "" => Vec::new(),
+        _ => integers(text, 1, "a number of the index such as 1,2")?,
+    };
+    let (index, mut columns): (Vec<i64>, Vec<usize>) = numbers.into_iter().unzip();
+    columns.push(text.chars().count() + 1);
+    Ok((index, columns))
+}
+
 /// The integer that a text is, spaces aside; else the column of the first character that is no
 /// part of one.
 pub fn integer(text: &str, column: usize, expected: &str) -> Result<i64, (usize, String)> {

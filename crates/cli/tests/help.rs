@@ -50,6 +50,7 @@ fn examples_are_true() {
     let mut failures = Vec::new();
     for command in [
         "", "describe", "index", "draw", "plan", "bitcast", "bench", "relayout", "inspect", "hlo",
+        "sharding",
     ] {
         let help = match command {
             "" => run(["--help"]),
@@ -78,6 +79,7 @@ fn examples_are_true() {
 fn help_fits_a_hundred_columns() {
     for command in [
         "describe", "index", "draw", "plan", "bitcast", "bench", "relayout", "inspect", "hlo",
+        "sharding",
     ] {
         let help = run([command, "--help"]).out;
         let widest = help.lines().map(|line| line.chars().count()).max().unwrap();

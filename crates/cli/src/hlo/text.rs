@@ -7,6 +7,7 @@ use minormajor::sizes;
 
 use crate::describe::counted;
 use crate::error::shown;
+use crate::table::{Row, write_table};
 
 /// Shapes are shown up to so many characters: those of tuples can be very long.
 const SHAPE: usize = 100;
@@ -80,50 +81,6 @@ fn write_report(report: &Report<'_>, output: &mut impl Write) -> io::Result<()> 
             writeln!(output, "  Not part of a report: {lines} {ranges}.")
         }
     }
-}
-
-/// Cells and the lines below them; the last cell is the widest, and has no width.
-struct Row {
-    cells: Vec<String>,
-    below: Vec<String>,
-}
-
-/// Writes columns wide enough for their cells, numbers to the right.
-fn write_table(
-    heads: &[&str],
-    numbers: usize,
-    rows: &[Row],
-    output: &mut impl Write,
-) -> io::Result<()> {
-    let widths: Vec<usize> = heads
-        .iter()
-        .enumerate()
-        .map(|(column, head)| {
-            let cells = rows.iter().map(|row| row.cells[column].chars().count());
-            cells.max().unwrap_or(0).max(head.len())
-        })
-        .collect();
-    let line = |cells: &[&str]| {
-        let cells = cells.iter().zip(&widths).enumerate();
-        let cells: Vec<String> = cells
-            .map(|(column, (cell, &width))| match column {
-                _ if column + 1 == heads.len() => cell.to_string(),
-                _ if column < numbers => format!("{cell:>width$}"),
-                _ => format!("{cell:width$}"),
-            })
-            .collect();
-        format!("  {}", cells.join("  "))
-    };
-    writeln!(output, "{}", line(heads))?;
-    let indent: usize = widths[..numbers].iter().map(|width| width + 2).sum();
-    for row in rows {
-        let cells: Vec<&str> = row.cells.iter().map(String::as_str).collect();
-        writeln!(output, "{}", line(&cells).trim_end())?;
-        for below in &row.below {
-            writeln!(output, "  {:indent$}{below}", "")?;
-        }
-    }
-    Ok(())
 }
 
 fn write_results(analysis: &Analysis<'_>, limit: usize, output: &mut impl Write) -> io::Result<()> {
