@@ -208,7 +208,7 @@ pub struct Relayout {
     /// Threads to run on [default: as many as the machine has]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
-    /// The most memory to take from the allocator, the mapped files not counted: 64KiB, 1MiB
+    /// The most memory to take, whatever the array's size: 64KiB, 1MiB [default: 256MiB]
     #[arg(long, value_name = "BYTES", value_parser = memory::bytes)]
     pub memory: Option<usize>,
     #[command(flatten)]

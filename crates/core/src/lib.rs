@@ -24,6 +24,7 @@ mod shape;
 mod shape_layout;
 pub mod sharding;
 pub mod sizes;
+pub mod stream;
 mod text;
 mod tree;
 mod view;
@@ -50,6 +51,7 @@ pub use shape::{
 };
 pub use shape_layout::ShapeLayout;
 pub use sharding::Sharding;
+pub use stream::Stream;
 pub use text::{ParseError, ParseErrorReason, ParseOptions};
 pub use tree::{ShapeTree, TreeError, TupleTree};
 pub use view::{Place, StridedView, ViewError};

@@ -264,6 +264,11 @@ impl Expansion {
     }
 }
 
+/// The greatest common divisor of two numbers that are not negative.
+pub(crate) fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
 /// Division rounded up, of a number that is not negative by one that is positive.
 pub(crate) fn div_ceil(value: i64, divisor: i64) -> i64 {
     value / divisor + i64::from(value % divisor != 0)

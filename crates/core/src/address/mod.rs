@@ -6,7 +6,7 @@ mod expansion;
 use smallvec::{SmallVec, smallvec};
 
 pub use conversion::{Conversion, ConversionStep};
-pub(crate) use expansion::{Expansion, Group, NodeId, Part, div_ceil};
+pub(crate) use expansion::{Expansion, Group, NodeId, Part, div_ceil, gcd};
 
 use crate::array::ArrayShape;
 use crate::error::ShapeError;

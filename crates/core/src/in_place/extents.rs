@@ -35,7 +35,3 @@ pub(super) fn cut_place(extents: &[i64], cut: i64) -> Option<Option<(usize, i64)
     }
     Some(None)
 }
-
-pub(super) fn gcd(a: i64, b: i64) -> i64 {
-    if b == 0 { a } else { gcd(b, a % b) }
-}

@@ -2,9 +2,10 @@
 //! the one before left there.
 
 use super::change::{Change, simplest};
-use super::extents::{Extents, gcd, product};
+use super::extents::{Extents, product};
 use super::resize::Resize;
 use super::transpose::{Order, Transpose};
+use crate::address::gcd;
 
 /// Windows hold at least so many bytes, if they can: below that, each costs more than it brings.
 const SMALLEST: i64 = 32 << 10;

@@ -241,7 +241,7 @@ impl Storage {
 }
 
 /// Both describe the same array, if perhaps in different layouts.
-pub(super) fn check_same_sizes(source: &[i64], destination: &[i64]) -> Result<(), PlanError> {
+pub(crate) fn check_same_sizes(source: &[i64], destination: &[i64]) -> Result<(), PlanError> {
     if source.len() != destination.len() {
         return Err(PlanError::Rank {
             source_rank: source.len(),

@@ -22,6 +22,7 @@ pub use boxes::{FillBox, MoveBox, SmallLoops};
 pub use change::{ByteOrder, ByteOrders, Change, Encoding};
 pub use class::PlanClass;
 pub use elements::PlanError;
+pub(crate) use elements::check_same_sizes;
 pub use general::{GeneralMove, GeneralValue};
 pub use nest::{FillLoop, Loop};
 
@@ -133,7 +134,7 @@ impl Plan {
             elements.destination_units,
             elements.destination_unit_bits,
         )?;
-        elements::check_same_sizes(&from.sizes, &to.sizes)?;
+        check_same_sizes(&from.sizes, &to.sizes)?;
         let value = to.padding_value();
         let element_type = destination.element_type();
         // A type without a zero (f8e8m0fnu) is padded with zero bytes where nothing is said.

@@ -5,7 +5,7 @@ use std::path::Path;
 use minormajor_core::ArrayShape;
 use minormajor_core::plan::ByteOrder;
 
-use super::{FileError, Input, format_of, map_input};
+use super::{FileError, Input, format_of, open_input};
 
 /// What a file holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub struct ArrayInfo {
 /// ```
 pub fn inspect(path: impl AsRef<Path>) -> Result<FileInfo, FileError> {
     let path = path.as_ref();
-    let bytes = map_input(path)?;
+    let (_, bytes) = open_input(path)?;
     let format = format_of(path)?;
     let arrays = format.read(&Input {
         path,

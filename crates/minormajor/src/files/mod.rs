@@ -5,16 +5,20 @@
 //! | `NAME.npy` | NumPy's format: one array in C or Fortran order |
 //! | `NAME.bin` | the bytes of one array in any layout; its shape is the text in `NAME.bin.shape` |
 //!
-//! Files are mapped and not read into memory, so their size is not limited by it. Mapping rests
-//! on nobody changing a file meanwhile: another process that shortens an input while it is read
-//! ends this one with a signal.
+//! Arrays stream from file to file block by block, through buffers of a bounded size, so theirs is
+//! not limited by memory. Headers, and the few arrays that can't be cut into blocks, are mapped:
+//! there, another process that shortens an input while it is read ends this one with a signal;
+//! elsewhere it is an error.
 
+mod at;
 mod error;
 mod info;
+mod mover;
 pub mod npy;
 mod output;
 mod raw;
 mod relayout;
+mod stream;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -26,6 +30,7 @@ use minormajor_kernels::MappedFile;
 pub use error::FileError;
 use error::io_error;
 pub use info::{ArrayInfo, FileInfo, inspect};
+pub use mover::DEFAULT_MEMORY;
 pub use relayout::{RelayoutOptions, RelayoutReport, relayout_file};
 
 /// The formats that are known. A new one is a module that implements [`Format`], and a place
@@ -236,8 +241,8 @@ fn format_of(path: &Path) -> Result<&'static dyn Format, FileError> {
     })
 }
 
-/// Maps an input.
-fn map_input(path: &Path) -> Result<MappedFile, FileError> {
+/// Opens an input, and maps it.
+fn open_input(path: &Path) -> Result<(File, MappedFile), FileError> {
     let not_a_file = |found| FileError::NotAFile {
         path: path.to_owned(),
         found,
@@ -254,5 +259,6 @@ fn map_input(path: &Path) -> Result<MappedFile, FileError> {
         _ => {}
     }
     let file = File::open(path).map_err(io_error(path, "open it"))?;
-    MappedFile::open_read(&file).map_err(io_error(path, "map it into memory"))
+    let map = MappedFile::open_read(&file).map_err(io_error(path, "map it into memory"))?;
+    Ok((file, map))
 }

@@ -8,6 +8,7 @@ use minormajor_kernels::MappedFileMut;
 use tempfile::NamedTempFile;
 
 use super::Frame;
+use super::at::write_all_at;
 use super::error::{FileError, io_error};
 
 /// A file that is being written. Dropped before [`commit`](Output::commit), it leaves nothing.
@@ -63,6 +64,8 @@ impl Output {
         let length = array_bytes.saturating_add(frame.header.len() as u64);
         let file = temporary(path)?;
         reserve(file.as_file(), length).map_err(no_room(path, length))?;
+        write_all_at(file.as_file(), &frame.header, 0)
+            .map_err(no_room(path, frame.header.len() as u64))?;
         let beside = match &frame.beside {
             None => None,
             Some((beside, None)) => Some((beside.clone(), None)),
@@ -90,6 +93,11 @@ impl Output {
         })
     }
 
+    /// The file itself.
+    pub(super) fn file(&self) -> &File {
+        self.file.as_file()
+    }
+
     /// The whole file, to be written.
     pub(super) fn map(&self) -> Result<MappedFileMut, FileError> {
         MappedFileMut::open_write(self.file.as_file(), self.length)
@@ -103,6 +111,10 @@ impl Output {
     /// another one, whenever this is cut short, the old shape goes first, then the new array
     /// comes, then its shape.
     pub(super) fn commit(self) -> Result<(), FileError> {
+        self.file
+            .as_file()
+            .sync_data()
+            .map_err(io_error(&self.path, "write it to the disk"))?;
         let Some((beside, shape)) = self.beside else {
             return rename(self.file, &self.path);
         };

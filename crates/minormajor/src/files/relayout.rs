@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use minormajor_core::plan::{ByteOrder, ByteOrders};
 use minormajor_core::{ArrayShape, ElementType, Layout, Plan, ShapeError};
 
-use super::error::{FileError, io_error};
+use super::error::FileError;
+use super::mover::{FilePlace, Mover};
 use super::output::Output;
-use super::{Array, FileStrides, Input, format_of, map_input, order_of};
-use crate::memory::{FILE_HEAP, PLANNED_HEAP};
-use crate::{ExtraMemory, Progress, Relayout, RunError};
+use super::{Array, FileStrides, Input, format_of, open_input, order_of};
+use crate::{ExtraMemory, Progress};
 
 /// What to do with the input's array; `default()` moves it to the default layout, in
 /// little-endian bytes.
@@ -49,8 +49,8 @@ pub struct RelayoutOptions {
     pub output_strides: Option<FileStrides>,
     /// Threads to run on; as many as the machine runs at once if absent.
     pub threads: Option<usize>,
-    /// The most bytes of heap to take; no bound if absent. The files are mapped, and their bytes
-    /// are not counted.
+    /// The most bytes of heap to take; [`DEFAULT_MEMORY`](super::DEFAULT_MEMORY) if absent. The
+    /// more, the longer the runs that are read and written at once.
     pub memory: Option<usize>,
 }
 
@@ -68,13 +68,13 @@ pub struct RelayoutReport {
     pub orders: ByteOrders,
     /// How it was moved.
     pub plan: Plan,
-    /// The most memory that was taken, beside the mapped files.
+    /// The most memory that was taken, beside mapped files.
     pub extra: ExtraMemory,
     /// Bytes read from the input's array.
     pub bytes_read: u64,
     /// Bytes written to the output's array, padding included.
     pub bytes_written: u64,
-    /// Time that the move took, from mapped file to mapped file.
+    /// Time that the move took, from file to file.
     pub moving: Duration,
     /// Time that everything took, from opening the input to the output on disk under its name.
     pub elapsed: Duration,
@@ -83,7 +83,9 @@ pub struct RelayoutReport {
 /// Moves the array of one file to another layout in a new file. The names' endings say the
 /// formats.
 ///
-/// Both files are mapped: the array may be larger than memory. The output is written beside its
+/// The array streams through the memory that is allowed, whatever its size. Arrays that can't be
+/// cut into blocks (strided ones, layouts whose end is aligned, more padding than memory) are
+/// mapped instead, and their mapped bytes are not counted. The output is written beside its
 /// place and renamed once it is whole and on disk, so on any error there is no new file, and
 /// what stood there stays. A raw output's shape file is replaced with it: first the old shape
 /// goes, then the new array comes, then its shape, so that an array never stands beside another
@@ -129,7 +131,7 @@ fn move_file(
     progress: Progress<'_>,
 ) -> Result<RelayoutReport, FileError> {
     let started = Instant::now();
-    let bytes = map_input(input)?;
+    let (opened, bytes) = open_input(input)?;
     let input_format = format_of(input)?;
     let output_format = format_of(output)?;
     Output::check(output, input)?;
@@ -153,36 +155,32 @@ fn move_file(
         destination: target.order,
     };
     let plan = Plan::converting(array.place(), target.place(), orders).map_err(failed)?;
-    let refused = |error| FileError::Run {
-        path: output.to_owned(),
-        source: error,
-    };
-    let relayout = Relayout::new(&plan)
-        .map_err(refused)?
-        .threads(options.threads.unwrap_or(0));
-    let (relayout, extra) = bounded(relayout, &plan, options.memory).map_err(refused)?;
-
     let frame = output_format.frame(output, &target)?;
-    let file = Output::create(output, &frame, plan.destination_bytes() as u64)?;
-    let mut map = file.map()?;
-    let (header, data) = map.split_at_mut(frame.header.len());
-    header.copy_from_slice(&frame.header);
-    let moving = Instant::now();
-    relayout
-        .run_with_progress(&bytes[array.offset..], data, progress)
-        .map_err(|error| FileError::Run {
-            path: input.to_owned(),
-            source: error,
+    let mover =
+        Mover::new(&array, &target, orders, &plan, options).map_err(|source| FileError::Run {
+            path: output.to_owned(),
+            source,
         })?;
+    let file = Output::create(output, &frame, plan.destination_bytes() as u64)?;
+    let moving = Instant::now();
+    let (from, to) = (
+        FilePlace {
+            path: input,
+            file: &opened,
+            offset: array.offset as u64,
+        },
+        FilePlace {
+            path: output,
+            file: file.file(),
+            offset: frame.header.len() as u64,
+        },
+    );
+    mover.run(&from, &bytes, &to, &file, progress)?;
     let moving = moving.elapsed();
-    map.flush()
-        .map_err(io_error(output, "write it to the disk"))?;
-    // Some systems rename no file that is mapped.
-    drop(map);
     file.commit()?;
     Ok(RelayoutReport {
         output: output.to_owned(),
-        extra,
+        extra: mover.extra_memory(),
         bytes_read: plan.bytes_read() as u64,
         bytes_written: plan.bytes_written() as u64,
         source: array.described(),
@@ -234,38 +232,4 @@ fn target(
         view,
         order: order_of(element_type, Some(options.output_order)),
     })
-}
-
-/// A relayout that leaves room for the plan and the files under a bound, and what all of it takes.
-fn bounded(
-    relayout: Relayout,
-    plan: &Plan,
-    limit: Option<usize>,
-) -> Result<(Relayout, ExtraMemory), RunError> {
-    let own = FILE_HEAP + (plan.boxes().len() + plan.fills().len()) * PLANNED_HEAP;
-    let relayout =
-        match limit {
-            None => relayout,
-            Some(limit) => relayout
-                .memory_limit(limit.saturating_sub(own))
-                .map_err(|error| match error {
-                    RunError::Memory { least, .. } => RunError::Memory {
-                        limit,
-                        least: own + least,
-                    },
-                    error => error,
-                })?,
-        };
-    let extra = relayout.extra_memory();
-    let extra = ExtraMemory {
-        heap: own + extra.heap,
-        ..extra
-    };
-    match limit {
-        Some(limit) if limit < extra.heap => Err(RunError::Memory {
-            limit,
-            least: extra.heap,
-        }),
-        _ => Ok((relayout, extra)),
-    }
 }
