@@ -36,12 +36,12 @@ const WRITE_WEIGHT: u64 = 3;
 /// let source: Shape = "f32[32768,32768]{1,0}".parse()?;
 /// let destination: Shape = "f32[32768,32768]{0,1}".parse()?;
 /// let stream = Stream::new(source.as_array()?, destination.as_array()?, 32 << 20)?;
-/// assert_eq!(stream.block_sizes(), [2048, 2048]);
-/// assert_eq!((stream.source_run_bytes(), stream.destination_run_bytes()), (8192, 8192));
+/// assert_eq!(stream.block_sizes(), [4096, 1024]);
+/// assert_eq!((stream.source_run_bytes(), stream.destination_run_bytes()), (4096, 16384));
 /// assert_eq!(stream.blocks(), 256);
 /// let first = stream.block(0);
-/// assert_eq!(first.source.shape.to_string(), "f32[2048,2048]{1,0}");
-/// assert_eq!(first.source.runs.iter().nth(1), Some((131072, 8192)));
+/// assert_eq!(first.source.shape.to_string(), "f32[4096,1024]{1,0}");
+/// assert_eq!(first.source.runs.iter().nth(1), Some((131072, 4096)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
