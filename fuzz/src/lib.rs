@@ -2,6 +2,7 @@
 //! a value; the checks of that value are here.
 #![warn(missing_docs)]
 
+mod file;
 mod hlo;
 mod npy;
 mod pair;
@@ -9,6 +10,7 @@ mod plan;
 mod shape;
 mod sharding;
 
+pub use file::check_file;
 pub use hlo::{check_module, check_report};
 pub use npy::check_npy;
 pub use pair::Pair;

@@ -190,10 +190,12 @@ pub struct Bench {
 #[derive(Args, Debug)]
 #[command(after_help = help::RELAYOUT)]
 pub struct Relayout {
-    /// The file to read: NAME.npy, or raw NAME.bin with its shape's text in NAME.bin.shape
+    /// The file to read: .npy, .npz, .safetensors, .tsr, or raw NAME.bin with its shape's text in
+    /// NAME.bin.shape
     #[arg(value_name = "IN")]
     pub input: PathBuf,
-    /// The file to write: .npy for C or Fortran order, .bin for any layout
+    /// The file to write: .npy or .npz for C or Fortran order, .safetensors or .tsr for arrays that
+    /// lie major to minor, .bin for any layout
     #[arg(value_name = "OUT")]
     pub output: PathBuf,
     /// The layout to move to: {0,1} or {1,0:T(8,128)} [default: major to minor]
@@ -309,7 +311,8 @@ fn threads(text: &str) -> Result<usize, String> {
 #[derive(Args, Debug)]
 #[command(after_help = help::INSPECT)]
 pub struct Inspect {
-    /// Files of arrays: .npy, or raw .bin with its shape's text in NAME.bin.shape
+    /// Files of arrays: .npy, .npz, .safetensors or its .safetensors.index.json, .tsr, or raw .bin
+    /// with its shape's text in NAME.bin.shape
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// Write one JSON object a file

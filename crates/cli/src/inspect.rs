@@ -1,10 +1,11 @@
 //! `inspect`: what arrays files hold.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use minormajor::files::{FileInfo, inspect};
 use minormajor::plan::ByteOrder;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::arguments::Inspect;
 use crate::error::{Outcome, RequestError, Stop};
@@ -25,14 +26,25 @@ pub fn run(arguments: &Inspect, output: &mut Output) -> Result<Outcome, Stop> {
             Ok(info) => {
                 for array in &info.arrays {
                     let bytes = array.shape.allocated_bytes().unwrap_or(0);
-                    writeln!(
+                    write!(
                         output,
-                        "{file}: {}, array {}: {}, {bytes} bytes from byte {}",
+                        "{file}: {}, array {}: {}, {bytes} bytes",
                         info.format,
-                        array.name,
+                        one_line(&array.name),
                         described(array.order, &array.shape),
-                        array.offset
                     )?;
+                    match &array.file {
+                        _ if array.compressed => writeln!(output, ", deflated")?,
+                        None => writeln!(output, " from byte {}", array.offset)?,
+                        Some(other) => {
+                            let other = one_line(&other.to_string_lossy()).into_owned();
+                            writeln!(output, " from byte {} of {other}", array.offset)?;
+                        }
+                    }
+                }
+                for (name, value) in &info.metadata {
+                    let (name, value) = (one_line(name), one_line(value));
+                    writeln!(output, "{file}: {}, metadata {name}: {value}", info.format)?;
                 }
             }
             Err(error) => {
@@ -58,6 +70,23 @@ struct FileObject<'a> {
     file: &'a str,
     format: &'static str,
     arrays: Vec<ArrayObject<'a>>,
+    #[serde(skip_serializing_if = "Metadata::is_empty")]
+    metadata: Metadata<'a>,
+}
+
+/// Texts by name, in the file's order.
+struct Metadata<'a>(&'a [(String, String)]);
+
+impl Metadata<'_> {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Serialize for Metadata<'_> {
+    fn serialize<S: Serializer>(&self, output: S) -> Result<S::Ok, S::Error> {
+        output.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
 }
 
 #[derive(Serialize)]
@@ -66,6 +95,11 @@ struct ArrayObject<'a> {
     shape: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     byte_order: Option<&'static str>,
+    /// Where it is in another file of a set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    compressed: bool,
 }
 
 impl<'a> FileObject<'a> {
@@ -80,8 +114,26 @@ impl<'a> FileObject<'a> {
                     name: &array.name,
                     shape: array.shape.to_string(),
                     byte_order: (array.order != ByteOrder::Little).then(|| array.order.name()),
+                    file: array
+                        .file
+                        .as_ref()
+                        .map(|path| path.to_string_lossy().into_owned()),
+                    compressed: array.compressed,
                 })
                 .collect(),
+            metadata: Metadata(&info.metadata),
         }
     }
+}
+
+/// A name or text of a file on one line: it may hold anything.
+fn one_line(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return text.into();
+    }
+    let escaped = text.chars().map(|character| match character.is_control() {
+        true => character.escape_default().to_string(),
+        false => character.to_string(),
+    });
+    escaped.collect::<String>().into()
 }

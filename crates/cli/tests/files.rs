@@ -74,8 +74,8 @@ fn a_relayout_that_can_t_be_leaves_no_file() {
         ),
         (at("short.bin"), at("o.npy"), &[], "truncated"),
         (at("bad.npy"), at("o.npy"), &[], "bad.npy: "),
-        (at("x.txt"), at("o.npy"), &[], "ends in .npy or .bin"),
-        (picture(), at("o.txt"), &[], "ends in .npy or .bin"),
+        (at("x.txt"), at("o.npy"), &[], "ends in .npy, .npz, "),
+        (picture(), at("o.txt"), &[], "ends in .npy, .npz, "),
         (picture(), at("no/o.npy"), &[], "there is no directory"),
         (picture(), folder.path().to_path_buf(), &[], "minormajor: "),
         (

@@ -384,7 +384,7 @@ fn paths_that_cannot_be_are_errors() {
         ),
         (
             error(&unknown, &path("out.npy")),
-            "in.xyz: the name says no format that is known; use one that ends in .npy or .bin",
+            "in.xyz: the name says no format that is known; use one that ends in .npy, .npz, .safetensors, .safetensors.index.json, .tsr or .bin",
         ),
         (error(&input, &path("out")), "out: the name says no format"),
         (error(&input, &path("dir.npy")), "dir.npy: is a directory"),
@@ -413,7 +413,7 @@ fn paths_that_cannot_be_are_errors() {
             "there is no such file",
         ),
         (inspect(path("dir.npy")).unwrap_err(), "is a directory"),
-        (inspect(&unknown).unwrap_err(), "ends in .npy or .bin"),
+        (inspect(&unknown).unwrap_err(), "ends in .npy, .npz, "),
     ] {
         let text = error.to_string();
         assert!(text.contains(expected) && !text.contains('\n'), "{text}");

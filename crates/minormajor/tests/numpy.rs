@@ -1,63 +1,14 @@
 //! NumPy reads what we write, and we read what it writes.
-//!
-//! The Python is the one that MINORMAJOR_PYTHON names, or else python3. Without NumPy the tests
-//! say so and pass, except where the variable CI is `true`.
+
+mod python;
 
 use std::fs;
-use std::io::Write;
-use std::path::Path;
-use std::process::{Command, Stdio};
 
 use minormajor::files::npy::{NpyError, header};
 use minormajor::files::{FileError, RelayoutOptions, inspect, relayout_file};
 use minormajor::plan::ByteOrder;
 use minormajor::{ElementType, Layout, Shape};
-
-/// The Python to ask, if it has NumPy.
-fn python() -> Option<String> {
-    let named = std::env::var("MINORMAJOR_PYTHON").ok();
-    let python = named.clone().unwrap_or_else(|| "python3".to_owned());
-    let tried = Command::new(&python).args(["-c", "import numpy"]).output();
-    let reason = match tried {
-        Ok(output) if output.status.success() => return Some(python),
-        Ok(output) => String::from_utf8_lossy(&output.stderr)
-            .lines()
-            .last()
-            .unwrap_or("")
-            .to_owned(),
-        Err(error) => error.to_string(),
-    };
-    let ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
-    assert!(
-        !ci && named.is_none(),
-        "{python} can't import numpy: {reason}"
-    );
-    eprintln!("skipped: {python} can't import numpy: {reason}");
-    None
-}
-
-/// Runs a script; it must succeed.
-fn ask(python: &str, directory: &Path, script: &str) {
-    let mut child = Command::new(python)
-        .arg("-")
-        .current_dir(directory)
-        .stdin(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(script.as_bytes())
-        .unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-}
+use python::{ask, python};
 
 /// Arrays of every type and of many sizes, whose elements all differ where the type allows it.
 const ARRAYS: &str = r#"
@@ -96,7 +47,9 @@ const SIZES: [&[i64]; 9] = [
 
 #[test]
 fn numpy_agrees_on_every_element_of_every_type_in_both_orders() {
-    let Some(python) = python() else { return };
+    let Some(python) = python("numpy") else {
+        return;
+    };
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name);
     ask(
@@ -166,7 +119,9 @@ assert count == 14 * 9 * 4, count
 
 #[test]
 fn headers_are_those_that_numpy_writes_at_every_length() {
-    let Some(python) = python() else { return };
+    let Some(python) = python("numpy") else {
+        return;
+    };
     let directory = tempfile::tempdir().unwrap();
     ask(
         &python,
@@ -197,7 +152,9 @@ for ones in range(44):
 
 #[test]
 fn headers_of_every_version_are_read() {
-    let Some(python) = python() else { return };
+    let Some(python) = python("numpy") else {
+        return;
+    };
     let directory = tempfile::tempdir().unwrap();
     ask(
         &python,
@@ -232,7 +189,9 @@ for version in [(1, 0), (2, 0), (3, 0)]:
 
 #[test]
 fn other_types_are_errors_that_name_them() {
-    let Some(python) = python() else { return };
+    let Some(python) = python("numpy") else {
+        return;
+    };
     let directory = tempfile::tempdir().unwrap();
     ask(
         &python,

@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use minormajor_core::plan::{ByteOrder, PlanError};
-use minormajor_core::{ArrayShape, ElementType, ParseError, ShapeError, ViewError};
+use minormajor_core::{ArrayShape, ParseError, ShapeError, ViewError};
 
 use super::npy::NpyError;
 use crate::RunError;
@@ -41,6 +41,24 @@ pub enum FileError {
     Npy {
         path: PathBuf,
         source: Box<NpyError>,
+    },
+    /// An entry of an archive that is no `.npy` file that can be read.
+    #[error("{}: {entry:?}: {source}", shown(.path))]
+    #[allow(missing_docs)]
+    Entry {
+        path: PathBuf,
+        entry: String,
+        source: Box<NpyError>,
+    },
+    /// A header or directory that is not as its format says.
+    #[error("{}: this .{format} file is damaged at byte {at}: expected {expected}, found {found}", shown(.path))]
+    #[allow(missing_docs)]
+    Damaged {
+        path: PathBuf,
+        format: &'static str,
+        at: u64,
+        expected: String,
+        found: String,
     },
     /// A raw file whose shape nobody says.
     #[error("{}: raw bytes don't say their shape; give it, or write it to {}", shown(.path), shown(.beside))]
@@ -129,21 +147,65 @@ pub enum FileError {
         source: io::Error,
     },
     /// The format has no such element type.
-    #[error("{}: a .{format} file has no element type {element_type}; choose an output that ends in .bin", shown(.path))]
+    #[error("{}: a .{format} file has no element type {element_type}; choose an output that ends in {holders}", shown(.path))]
     #[allow(missing_docs)]
     TypeOutsideFormat {
         path: PathBuf,
         format: &'static str,
-        element_type: ElementType,
+        element_type: String,
+        /// Endings of the formats that have it.
+        holders: String,
     },
     /// The format can't say this layout.
-    #[error("{}: a .{format} file holds {limit}, which {shape} is not; choose an output that ends in .bin", shown(.path))]
+    #[error("{}: a .{format} file holds {limit}, which {shape} is not; choose an output that ends in {holders}", shown(.path))]
     #[allow(missing_docs)]
     ShapeOutsideFormat {
         path: PathBuf,
         format: &'static str,
         limit: &'static str,
         shape: Box<ArrayShape>,
+        /// Endings of the formats that can.
+        holders: String,
+    },
+    /// Files of this format are only read.
+    #[error("{}: .{format} files are read and not written; choose an output that ends in {holders}", shown(.path))]
+    #[allow(missing_docs)]
+    ReadOnly {
+        path: PathBuf,
+        format: &'static str,
+        /// Endings of the formats that can be written.
+        holders: String,
+    },
+    /// A name that the format can't hold, or two arrays of one name.
+    #[error("{}: a .{format} file can't hold an array of the name {name:?}, or not twice; rename it", shown(.path))]
+    #[allow(missing_docs)]
+    ArrayName {
+        path: PathBuf,
+        format: &'static str,
+        name: String,
+    },
+    /// More names and sizes than the format's header has room for.
+    #[error("{}: the header would have {found} bytes, and a .{format} file has room for {limit}; move fewer arrays", shown(.path))]
+    #[allow(missing_docs)]
+    LongHeader {
+        path: PathBuf,
+        format: &'static str,
+        found: u64,
+        limit: u64,
+    },
+    /// A file of no array, or of many, where one is moved.
+    #[error("{}: holds {found} arrays; expected a file of one", shown(.path))]
+    #[allow(missing_docs)]
+    NotOneArray { path: PathBuf, found: usize },
+    /// The format holds one array a file.
+    #[error("{}: a .{format} file holds one array, and here are {found}; choose an output that ends in {holders}", shown(.path))]
+    #[allow(missing_docs)]
+    ManyArrays {
+        path: PathBuf,
+        format: &'static str,
+        found: usize,
+        /// Endings of the formats that hold many.
+        holders: String,
     },
     /// The layout asked for does not fit the input's array.
     #[error("{}: {shape} can't have the layout {layout}: {source}", shown(.path))]
@@ -165,6 +227,46 @@ pub enum FileError {
     #[error("{}: {source}", shown(.path))]
     #[allow(missing_docs)]
     Run { path: PathBuf, source: RunError },
+}
+
+/// What is wrong with a header, before it is said of which file.
+#[derive(Debug)]
+pub(super) struct Damage {
+    at: u64,
+    expected: String,
+    found: String,
+}
+
+impl Damage {
+    /// At a byte of the file.
+    pub(super) fn new(at: u64, expected: impl Into<String>, found: impl Into<String>) -> Damage {
+        Damage {
+            at,
+            expected: expected.into(),
+            found: found.into(),
+        }
+    }
+
+    pub(super) fn in_file(self, path: &Path, format: &'static str) -> FileError {
+        FileError::Damaged {
+            path: path.to_owned(),
+            format,
+            at: self.at,
+            expected: self.expected,
+            found: self.found,
+        }
+    }
+}
+
+/// The first characters of untrusted text, on one line.
+pub(super) fn excerpt(text: &[u8], limit: usize) -> String {
+    // Four bytes hold any character.
+    let text = String::from_utf8_lossy(&text[..text.len().min(4 * limit)]);
+    let mut found = one_line(&text.chars().take(limit).collect::<String>()).into_owned();
+    if text.chars().nth(limit).is_some() {
+        found.push_str("...");
+    }
+    found
 }
 
 /// A path on one line, whatever it holds.

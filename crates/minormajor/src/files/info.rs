@@ -1,20 +1,25 @@
 //! What a file holds.
 
-use std::path::Path;
+use std::io::{Read, Seek};
+use std::path::{Path, PathBuf};
 
 use minormajor_core::ArrayShape;
 use minormajor_core::plan::ByteOrder;
 
-use super::{FileError, Input, format_of, open_input};
+use super::array::Within;
+use super::input::{Bytes, open};
+use super::{FileError, Input, format_of};
 
 /// What a file holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FileInfo {
-    /// The format, as names of its files end: `npy` or `bin`.
+    /// The format, as names of its files end: `npy`, `bin`.
     pub format: &'static str,
     /// The arrays, in the file's order.
     pub arrays: Vec<ArrayInfo>,
+    /// Texts by name that belong to no array, in the file's order.
+    pub metadata: Vec<(String, String)>,
 }
 
 /// An array in a file.
@@ -27,7 +32,11 @@ pub struct ArrayInfo {
     pub shape: ArrayShape,
     /// The order of its elements' bytes; little where they have one, and where a raw file doesn't say.
     pub order: ByteOrder,
-    /// Bytes from the start of the file to the array.
+    /// The file that holds it, where that is another one of a set.
+    pub file: Option<PathBuf>,
+    /// Whether it is kept deflated.
+    pub compressed: bool,
+    /// Bytes from the start of the file to the array, or of what it is deflated from.
     pub offset: u64,
 }
 
@@ -57,25 +66,52 @@ pub struct ArrayInfo {
 /// ```
 pub fn inspect(path: impl AsRef<Path>) -> Result<FileInfo, FileError> {
     let path = path.as_ref();
-    let (_, bytes) = open_input(path)?;
+    read(path, &mut &open(path)?)
+}
+
+/// Says what arrays bytes hold that are no file, or not yet: as [`inspect`] would of a file of
+/// this name.
+///
+/// # Errors
+///
+/// As [`inspect`].
+///
+/// ```
+/// use std::io::Cursor;
+/// use minormajor::files::{inspect_reader, npy};
+/// use minormajor::ElementType;
+/// use minormajor::plan::ByteOrder;
+///
+/// let mut bytes = npy::header(ElementType::U8, ByteOrder::Little, &[2, 1], false).unwrap();
+/// bytes.extend([1, 2]);
+/// let info = inspect_reader("column.npy", Cursor::new(bytes))?;
+/// assert_eq!(info.arrays[0].shape.to_string(), "u8[2,1]{1,0}");
+/// # Ok::<(), minormajor::files::FileError>(())
+/// ```
+pub fn inspect_reader(
+    name: impl AsRef<Path>,
+    mut bytes: impl Read + Seek,
+) -> Result<FileInfo, FileError> {
+    read(name.as_ref(), &mut bytes)
+}
+
+fn read(path: &Path, bytes: &mut dyn Bytes) -> Result<FileInfo, FileError> {
     let format = format_of(path)?;
-    let arrays = format.read(&Input {
-        path,
-        bytes: &bytes,
-        given: None,
-        order: None,
-        strides: None,
-    })?;
+    let contents = format.read(&mut Input::new(path, bytes)?)?;
+    let arrays = contents.arrays.into_iter().map(|array| ArrayInfo {
+        compressed: matches!(array.within, Within::Deflated(_)),
+        file: match array.within {
+            Within::Another(path) => Some(path),
+            _ => None,
+        },
+        name: array.name,
+        shape: array.shape,
+        order: array.order,
+        offset: array.offset,
+    });
     Ok(FileInfo {
         format: format.extension(),
-        arrays: arrays
-            .into_iter()
-            .map(|array| ArrayInfo {
-                name: array.name,
-                shape: array.shape,
-                order: array.order,
-                offset: array.offset as u64,
-            })
-            .collect(),
+        arrays: arrays.collect(),
+        metadata: contents.metadata,
     })
 }

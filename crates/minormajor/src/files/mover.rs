@@ -6,6 +6,7 @@ use std::path::Path;
 use minormajor_core::Plan;
 use minormajor_core::plan::ByteOrders;
 use minormajor_core::stream::StreamError;
+use minormajor_kernels::MappedFile;
 
 use super::error::{FileError, io_error};
 use super::output::Output;
@@ -101,7 +102,6 @@ impl Mover {
     pub fn run(
         &self,
         source: &FilePlace<'_>,
-        mapped: &[u8],
         destination: &FilePlace<'_>,
         output: &Output,
         progress: Progress<'_>,
@@ -109,6 +109,8 @@ impl Mover {
         match self {
             Mover::Streamed(streaming, _) => streaming.run(source, destination, progress),
             Mover::Mapped(relayout, _) => {
+                let mapped = MappedFile::open_read(source.file)
+                    .map_err(io_error(source.path, "map it into memory"))?;
                 let mut map = output.map()?;
                 let data = &mut map[destination.offset as usize..];
                 relayout

@@ -15,7 +15,6 @@ use super::error::{FileError, io_error};
 pub(super) struct Output {
     path: PathBuf,
     file: NamedTempFile,
-    /// Of header and array.
     length: u64,
     /// The file beside it, and what becomes of it: nothing if it must not be there.
     beside: Option<(PathBuf, Option<NamedTempFile>)>,
@@ -51,21 +50,19 @@ impl Output {
         Ok(())
     }
 
-    /// Makes the files and reserves the blocks for an array of so many bytes.
+    /// Makes the files and reserves the blocks for all of them.
     ///
     /// Blocks are reserved before they are mapped, so that a full disk is an error here and no
     /// signal when the mapping is written. (File systems that copy on write or compress may run
     /// full later all the same.)
-    pub(super) fn create(
-        path: &Path,
-        frame: &Frame,
-        array_bytes: u64,
-    ) -> Result<Output, FileError> {
-        let length = array_bytes.saturating_add(frame.header.len() as u64);
+    pub(super) fn create(path: &Path, frame: &Frame) -> Result<Output, FileError> {
+        let length = frame.length;
         let file = temporary(path)?;
         reserve(file.as_file(), length).map_err(no_room(path, length))?;
-        write_all_at(file.as_file(), &frame.header, 0)
-            .map_err(no_room(path, frame.header.len() as u64))?;
+        for (offset, piece) in &frame.pieces {
+            write_all_at(file.as_file(), piece, *offset)
+                .map_err(no_room(path, piece.len() as u64))?;
+        }
         let beside = match &frame.beside {
             None => None,
             Some((beside, None)) => Some((beside.clone(), None)),
@@ -96,6 +93,16 @@ impl Output {
     /// The file itself.
     pub(super) fn file(&self) -> &File {
         self.file.as_file()
+    }
+
+    /// Writes what is known only now that the arrays are there.
+    pub(super) fn write_checksums(&self, frame: &Frame) -> Result<(), FileError> {
+        for checksum in &frame.checksums {
+            checksum
+                .write(self.file())
+                .map_err(io_error(&self.path, "write its checksums"))?;
+        }
+        Ok(())
     }
 
     /// The whole file, to be written.
@@ -153,7 +160,7 @@ fn set_aside(path: &Path) -> Result<Option<tempfile::TempPath>, FileError> {
 }
 
 /// The directory that a file is in.
-fn directory_of(path: &Path) -> &Path {
+pub(super) fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
@@ -247,10 +254,11 @@ mod tests {
     fn raw(path: &Path, array: &[u8], shape: &str) -> Output {
         let beside = path.with_extension("bin.shape");
         let frame = Frame {
-            header: Vec::new(),
+            length: array.len() as u64,
             beside: Some((beside, Some(shape.into()))),
+            ..Frame::default()
         };
-        let output = Output::create(path, &frame, array.len() as u64).unwrap();
+        let output = Output::create(path, &frame).unwrap();
         output.map().unwrap().copy_from_slice(array);
         output
     }

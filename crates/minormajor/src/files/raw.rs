@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use minormajor_core::plan::ByteOrder;
 use minormajor_core::{ArrayShape, Shape};
 
-use super::error::{FileError, io_error};
-use super::{Array, Format, Frame, Input, order_of};
+use super::error::io_error;
+use super::{Array, Contents, FileError, Format, Frame, Input, Refusal};
 
 /// The longest shape text that is read, in bytes.
 const MAX_TEXT: u64 = 1 << 20;
@@ -21,7 +21,7 @@ impl Format for Raw {
         "bin"
     }
 
-    fn read(&self, input: &Input<'_>) -> Result<Vec<Array>, FileError> {
+    fn read(&self, input: &mut Input<'_>) -> Result<Contents, FileError> {
         let beside = beside(input.path);
         let shape = match (read_shape(&beside)?, input.given) {
             (Some(found), _) => {
@@ -43,7 +43,7 @@ impl Format for Raw {
             }
             Some(strides) => {
                 let view = strides.view(input.path, &shape)?;
-                let (reach, found) = (view.buffer_bytes() as u64, input.bytes.len() as u64);
+                let (reach, found) = (view.buffer_bytes() as u64, input.length());
                 if found < reach {
                     return Err(FileError::ViewLength {
                         path: input.path.to_owned(),
@@ -54,24 +54,29 @@ impl Format for Raw {
                 Some(view)
             }
         };
-        Ok(vec![Array {
-            name: input.stem(),
-            order: order_of(shape.element_type(), input.order),
-            shape,
-            offset: 0,
-            view,
-        }])
+        Ok(Contents {
+            arrays: vec![Array {
+                view,
+                ..Array::new(input.stem(), shape, input.order.unwrap_or_default(), 0)
+            }],
+            metadata: Vec::new(),
+        })
     }
 
-    fn frame(&self, path: &Path, array: &Array) -> Result<Frame, FileError> {
+    fn refuses(&self, _: &Array) -> Option<Refusal> {
+        None
+    }
+
+    fn frame(&self, path: &Path, contents: &Contents) -> Result<Frame, FileError> {
+        let array = &contents.arrays[0];
         // A shape's text has no word for strides and byte orders: it would be read as another array.
         let shape = array
             .in_layout()
             .filter(|_| array.order == ByteOrder::Little);
         let text = shape.map(|shape| format!("{shape}\n").into_bytes());
         Ok(Frame {
-            header: Vec::new(),
             beside: Some((beside(path), text)),
+            ..Frame::of_one(Vec::new(), array)
         })
     }
 }

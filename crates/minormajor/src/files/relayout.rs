@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use minormajor_core::plan::{ByteOrder, ByteOrders};
 use minormajor_core::{ArrayShape, ElementType, Layout, Plan, ShapeError};
 
-use super::error::FileError;
+use super::array::Within;
+use super::input::{open, open_array};
 use super::mover::{FilePlace, Mover};
-use super::output::Output;
-use super::{Array, FileStrides, Input, format_of, open_input, order_of};
+use super::output::{Output, directory_of};
+use super::{Array, Contents, FileError, FileStrides, Input, check_holds, format_of, order_of};
 use crate::{ExtraMemory, Progress};
 
 /// What to do with the input's array; `default()` moves it to the default layout, in
@@ -64,6 +65,8 @@ pub struct RelayoutReport {
     pub source: ArrayShape,
     /// The shape of the array in the output; without a layout if it has strides of its own.
     pub destination: ArrayShape,
+    /// Names of the input's metadata, where the output's format has no place for it.
+    pub metadata_lost: Vec<String>,
     /// The byte orders of both; little where elements have one byte.
     pub orders: ByteOrders,
     /// How it was moved.
@@ -131,21 +134,25 @@ fn move_file(
     progress: Progress<'_>,
 ) -> Result<RelayoutReport, FileError> {
     let started = Instant::now();
-    let (opened, bytes) = open_input(input)?;
+    let file = open(input)?;
     let input_format = format_of(input)?;
     let output_format = format_of(output)?;
     Output::check(output, input)?;
 
-    let mut arrays = input_format.read(&Input {
-        path: input,
-        bytes: &bytes,
-        given: options.input_shape.as_ref(),
-        order: options.input_order,
-        strides: options.input_strides.as_ref(),
-    })?;
-    // Both formats hold one array.
-    let array = arrays.swap_remove(0);
-    let target = target(input, output, &array, options)?;
+    let mut bytes = &file;
+    let mut from = Input::new(input, &mut bytes)?;
+    from.given = options.input_shape.as_ref();
+    from.order = options.input_order;
+    from.strides = options.input_strides.as_ref();
+    let contents = input_format.read(&mut from)?;
+    let [array] = &contents.arrays[..] else {
+        return Err(FileError::NotOneArray {
+            path: input.to_owned(),
+            found: contents.arrays.len(),
+        });
+    };
+    let opened = open_array(input, array, directory_of(output))?;
+    let target = target(input, output, array, options)?;
     let failed = |error| FileError::Plan {
         path: input.to_owned(),
         source: Box::new(error),
@@ -155,28 +162,46 @@ fn move_file(
         destination: target.order,
     };
     let plan = Plan::converting(array.place(), target.place(), orders).map_err(failed)?;
-    let frame = output_format.frame(output, &target)?;
     let mover =
-        Mover::new(&array, &target, orders, &plan, options).map_err(|source| FileError::Run {
+        Mover::new(array, &target, orders, &plan, options).map_err(|source| FileError::Run {
             path: output.to_owned(),
             source,
         })?;
-    let file = Output::create(output, &frame, plan.destination_bytes() as u64)?;
+
+    let metadata_lost = match output_format.holds_metadata() {
+        true => Vec::new(),
+        false => contents
+            .metadata
+            .iter()
+            .map(|(name, _)| name.clone())
+            .collect(),
+    };
+    let target = Contents {
+        arrays: vec![target],
+        metadata: contents.metadata,
+    };
+    check_holds(output_format, output, &target)?;
+    let frame = output_format.frame(output, &target)?;
+    let [target] = &target.arrays[..] else {
+        unreachable!("one array is moved")
+    };
+    let file = Output::create(output, &frame)?;
     let moving = Instant::now();
     let (from, to) = (
         FilePlace {
             path: input,
             file: &opened,
-            offset: array.offset as u64,
+            offset: array.offset,
         },
         FilePlace {
             path: output,
             file: file.file(),
-            offset: frame.header.len() as u64,
+            offset: frame.offsets[0],
         },
     );
-    mover.run(&from, &bytes, &to, &file, progress)?;
+    mover.run(&from, &to, &file, progress)?;
     let moving = moving.elapsed();
+    file.write_checksums(&frame)?;
     file.commit()?;
     Ok(RelayoutReport {
         output: output.to_owned(),
@@ -185,6 +210,7 @@ fn move_file(
         bytes_written: plan.bytes_written() as u64,
         source: array.described(),
         destination: target.described(),
+        metadata_lost,
         orders,
         plan,
         moving,
@@ -228,6 +254,7 @@ fn target(
     Ok(Array {
         name: array.name.clone(),
         shape,
+        within: Within::TheFile,
         offset: 0,
         view,
         order: order_of(element_type, Some(options.output_order)),

@@ -4,14 +4,18 @@ use minormajor_core::plan::ByteOrder;
 use minormajor_core::{ArrayShape, ElementType, Layout};
 
 use super::error::NpyError;
-use super::scan::{Scanner, excerpt};
-use crate::files::order_of;
+use super::scan::Scanner;
+use crate::files::array::order_of;
+use crate::files::error::excerpt;
 
 /// The longest header that is read, in bytes. NumPy's own limit is 10,000 characters.
 pub const MAX_HEADER: usize = 1 << 20;
 
 /// The most dimensions that an array of NumPy has.
 pub const MAX_RANK: usize = 64;
+
+/// Bytes from which the length of a header is known.
+pub(in crate::files) const START: usize = 12;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -95,6 +99,21 @@ pub fn read_header(bytes: &[u8]) -> Result<NpyHeader, NpyError> {
         data_offset,
         version: (major, minor),
     })
+}
+
+/// How many bytes to read for the header of a file that starts so: all that it claims, and no
+/// more than can be right.
+pub(in crate::files) fn length_of(start: &[u8]) -> usize {
+    match *start {
+        [_, _, _, _, _, _, 1, _, low, high, ..] => {
+            10 + usize::from(u16::from_le_bytes([low, high]))
+        }
+        [_, _, _, _, _, _, _, _, a, b, c, d, ..] => {
+            let claimed = u32::from_le_bytes([a, b, c, d]);
+            START + (claimed as usize).min(MAX_HEADER)
+        }
+        _ => START,
+    }
 }
 
 fn truncated(needed: u64, bytes: &[u8]) -> NpyError {

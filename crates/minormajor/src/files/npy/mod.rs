@@ -14,15 +14,15 @@ mod scan;
 
 use std::path::Path;
 
-use minormajor_core::plan::PlanClass;
-use minormajor_core::{ArrayShape, Layout, Plan};
+use minormajor_core::{ArrayShape, Layout};
 
-use super::error::FileError;
-use super::{Array, Format, Frame, Input};
+use super::format::same_bytes;
+use super::{Array, Contents, FileError, Format, Frame, Input, Refusal};
 
 pub use error::NpyError;
 use header::dtype_of;
 pub use header::{MAX_HEADER, MAX_RANK, NpyHeader, header, read_header};
+pub(super) use header::{START, length_of};
 
 pub(super) struct Npy;
 
@@ -31,9 +31,11 @@ impl Format for Npy {
         "npy"
     }
 
-    fn read(&self, input: &Input<'_>) -> Result<Vec<Array>, FileError> {
+    fn read(&self, input: &mut Input<'_>) -> Result<Contents, FileError> {
         input.check_not_strided(self.extension())?;
-        let header = read_header(input.bytes).map_err(|source| FileError::Npy {
+        let start = input.read(0, START)?;
+        let bytes = input.read(0, length_of(&start))?;
+        let header = read_header(&bytes).map_err(|source| FileError::Npy {
             path: input.path.to_owned(),
             source: Box::new(source),
         })?;
@@ -41,77 +43,66 @@ impl Format for Npy {
         if header.shape.element_type().byte_width() > 1 {
             input.check_order(header.order)?;
         }
-        input.check_length(&header.shape, header.data_offset)?;
-        Ok(vec![Array {
-            name: input.stem(),
-            shape: header.shape,
-            offset: header.data_offset,
-            view: None,
-            order: header.order,
-        }])
+        let offset = header.data_offset as u64;
+        input.check_length(&header.shape, offset)?;
+        Ok(Contents {
+            arrays: vec![Array::new(input.stem(), header.shape, header.order, offset)],
+            metadata: Vec::new(),
+        })
     }
 
-    fn frame(&self, path: &Path, array: &Array) -> Result<Frame, FileError> {
+    fn refuses(&self, array: &Array) -> Option<Refusal> {
         let Some(shape) = array.in_layout() else {
-            return Err(FileError::Strided {
-                path: path.to_owned(),
-                format: self.extension(),
-            });
+            return Some(Refusal::Strided);
         };
-        let outside = |limit| FileError::ShapeOutsideFormat {
-            path: path.to_owned(),
-            format: self.extension(),
-            limit,
-            shape: Box::new(shape.clone()),
-        };
+        let dimensions = shape.dimensions();
         if dtype_of(shape.element_type(), array.order).is_none() {
-            return Err(FileError::TypeOutsideFormat {
-                path: path.to_owned(),
-                format: self.extension(),
-                element_type: shape.element_type(),
-            });
+            Some(Refusal::Type)
+        } else if shape.rank() > MAX_RANK {
+            Some(Refusal::Limit("at most 64 dimensions"))
+        } else if dimensions.iter().any(|dimension| dimension.is_dynamic()) {
+            Some(Refusal::Limit("sizes and no bounds"))
+        } else if fortran_order(shape).is_none() {
+            Some(Refusal::Limit("C or Fortran order without padding"))
+        } else {
+            None
         }
-        if shape.rank() > MAX_RANK {
-            return Err(outside("at most 64 dimensions"));
-        }
-        if shape
-            .dimensions()
-            .iter()
-            .any(|dimension| dimension.is_dynamic())
-        {
-            return Err(outside("sizes and no bounds"));
-        }
-        let plain = ArrayShape::new(shape.element_type(), shape.dimensions()).ok();
-        let orders = [
-            Layout::descending(shape.rank()),
-            Layout::ascending(shape.rank()),
-        ];
-        for (order, fortran_order) in orders.into_iter().zip([false, true]) {
-            let ordered = plain
-                .as_ref()
-                .and_then(|plain| plain.with_layout(order).ok());
-            if ordered.is_some_and(|ordered| same_bytes(shape, &ordered)) {
-                let sizes: Vec<i64> = shape
-                    .dimensions()
-                    .iter()
-                    .filter_map(|d| d.bound())
-                    .collect();
-                let header = header(shape.element_type(), array.order, &sizes, fortran_order);
-                return Ok(Frame {
-                    header: header.expect("the type and the rank were checked above"),
-                    beside: None,
-                });
-            }
-        }
-        Err(outside("C or Fortran order without padding"))
+    }
+
+    fn frame(&self, _: &Path, contents: &Contents) -> Result<Frame, FileError> {
+        let array = &contents.arrays[0];
+        Ok(Frame::of_one(header_of(array), array))
     }
 }
 
-/// Whether an array in one layout is, byte for byte, the array in the other: layouts that are
-/// written differently may be the same, as f32[1,512]{0,1} is in C order.
-fn same_bytes(shape: &ArrayShape, ordered: &ArrayShape) -> bool {
-    let plan = Plan::new(shape, ordered);
-    plan.is_ok_and(|plan| {
-        plan.class() == PlanClass::Identity && plan.source_bytes() == plan.destination_bytes()
-    })
+/// The array behind a header at the start of its bytes.
+pub(super) fn array(name: String, header: NpyHeader) -> Array {
+    Array::new(name, header.shape, header.order, header.data_offset as u64)
+}
+
+/// The header of an array that is not refused.
+pub(super) fn header_of(array: &Array) -> Vec<u8> {
+    let shape = &array.shape;
+    let dimensions = shape.dimensions().iter();
+    let sizes: Vec<i64> = dimensions.filter_map(|d| d.bound()).collect();
+    let fortran_order = fortran_order(shape) == Some(true);
+    header(shape.element_type(), array.order, &sizes, fortran_order)
+        .expect("an array of another type or rank is refused")
+}
+
+/// Whether an array is in Fortran order, where it is in that or in C order; one that is in both
+/// is called C, as NumPy does.
+fn fortran_order(shape: &ArrayShape) -> Option<bool> {
+    let plain = ArrayShape::new(shape.element_type(), shape.dimensions()).ok()?;
+    let is = |order| {
+        let ordered = plain.with_layout(order);
+        ordered.is_ok_and(|ordered| same_bytes(shape, &ordered))
+    };
+    if is(Layout::descending(shape.rank())) {
+        Some(false)
+    } else if is(Layout::ascending(shape.rank())) {
+        Some(true)
+    } else {
+        None
+    }
 }

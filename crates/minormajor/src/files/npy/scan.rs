@@ -1,7 +1,7 @@
 //! Reads the few Python literals that a header is made of, without recursion or copies.
 
 use super::error::NpyError;
-use crate::files::error::one_line;
+use crate::files::error::excerpt;
 
 /// A place in the header's text.
 pub(super) struct Scanner<'a> {
@@ -158,15 +158,4 @@ impl<'a> Scanner<'a> {
             },
         }
     }
-}
-
-/// The first characters of untrusted text, on one line.
-pub(super) fn excerpt(text: &[u8], limit: usize) -> String {
-    // Four bytes hold any character.
-    let text = String::from_utf8_lossy(&text[..text.len().min(4 * limit)]);
-    let mut found = one_line(&text.chars().take(limit).collect::<String>()).into_owned();
-    if text.chars().nth(limit).is_some() {
-        found.push_str("...");
-    }
-    found
 }

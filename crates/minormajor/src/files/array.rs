@@ -1,0 +1,144 @@
+//! Arrays in files.
+
+use std::path::{Path, PathBuf};
+
+use minormajor_core::plan::ByteOrder;
+use minormajor_core::{ArrayShape, ElementType, Place, StridedView};
+
+use super::FileError;
+
+/// What a file holds, or shall hold.
+#[derive(Debug, Default)]
+pub(super) struct Contents {
+    /// In the file's order.
+    pub(super) arrays: Vec<Array>,
+    /// Texts by name that belong to no array, in the file's order.
+    pub(super) metadata: Vec<(String, String)>,
+}
+
+/// Which bytes hold an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Within {
+    /// The file that names it.
+    TheFile,
+    /// Another file of the same set.
+    Another(PathBuf),
+    /// What a part of the file inflates to.
+    Deflated(Deflated),
+}
+
+/// A deflated part of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Deflated {
+    /// Where it starts.
+    pub(super) start: u64,
+    /// Its bytes in the file.
+    pub(super) packed: u64,
+    /// The bytes that it inflates to.
+    pub(super) size: u64,
+    /// Their CRC-32.
+    pub(super) crc: u32,
+}
+
+/// An array in a file.
+#[derive(Clone, Debug)]
+pub(super) struct Array {
+    pub(super) name: String,
+    pub(super) shape: ArrayShape,
+    /// Which bytes hold it.
+    pub(super) within: Within,
+    /// How many of them stand before it.
+    pub(super) offset: u64,
+    /// Where its elements lie, if not in a layout.
+    pub(super) view: Option<StridedView>,
+    /// Little where elements have one byte.
+    pub(super) order: ByteOrder,
+}
+
+impl Array {
+    /// An array in its shape's layout.
+    pub(super) fn new(name: String, shape: ArrayShape, order: ByteOrder, offset: u64) -> Array {
+        Array {
+            name,
+            order: order_of(shape.element_type(), Some(order)),
+            shape,
+            within: Within::TheFile,
+            offset,
+            view: None,
+        }
+    }
+
+    /// What a plan is made from.
+    pub(super) fn place(&self) -> Place<'_> {
+        match &self.view {
+            Some(view) => view.into(),
+            None => (&self.shape).into(),
+        }
+    }
+
+    /// Its shape, where it lies in its layout.
+    pub(super) fn in_layout(&self) -> Option<&ArrayShape> {
+        match self.view {
+            Some(_) => None,
+            None => Some(&self.shape),
+        }
+    }
+
+    /// Its shape, without a layout where it lies in none.
+    pub(super) fn described(&self) -> ArrayShape {
+        match self.in_layout() {
+            Some(shape) => shape.clone(),
+            None => self.shape.without_layout(),
+        }
+    }
+
+    /// Its element type in words.
+    pub(super) fn type_name(&self) -> String {
+        self.shape.element_type().to_string()
+    }
+
+    /// The bytes that it takes in a file.
+    pub(super) fn bytes(&self) -> u64 {
+        match &self.view {
+            Some(view) => view.buffer_bytes() as u64,
+            // Readers and writers check that there is a size; it is never negative.
+            None => self.shape.allocated_bytes().unwrap_or(0) as u64,
+        }
+    }
+}
+
+/// Where the elements of an array lie in a raw file, in place of a layout.
+///
+/// ```
+/// use minormajor::files::FileStrides;
+///
+/// // Rows of 3 elements of 4 bytes, every 16 bytes, behind a header of 64.
+/// let rows = FileStrides { strides: vec![16, 4], offset: 64 };
+/// # let _ = rows;
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileStrides {
+    /// From an element to the next one of each dimension: in bytes, or in elements where the
+    /// array's layout packs them. 0 repeats, negative walks back.
+    pub strides: Vec<i64>,
+    /// Where in the file the element of index 0, 0, .. begins, counted as strides are.
+    pub offset: i64,
+}
+
+impl FileStrides {
+    /// The array in the file.
+    pub(super) fn view(&self, path: &Path, shape: &ArrayShape) -> Result<StridedView, FileError> {
+        StridedView::of_array(shape, &self.strides, self.offset).map_err(|source| FileError::View {
+            path: path.to_owned(),
+            source: Box::new(source),
+        })
+    }
+}
+
+/// A byte order of elements; those of one byte have none.
+pub(super) fn order_of(element_type: ElementType, order: Option<ByteOrder>) -> ByteOrder {
+    match element_type.byte_width() {
+        1 => ByteOrder::Little,
+        _ => order.unwrap_or_default(),
+    }
+}
