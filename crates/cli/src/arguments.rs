@@ -204,6 +204,10 @@ pub struct Relayout {
     /// The element type to convert to; f32, f16 and bf16 become one another [default: the input's]
     #[arg(long = "type", value_name = "TYPE", value_parser = element_type)]
     pub element_type: Option<ElementType>,
+    /// The type of the input's elements where the file says only how wide they are, as .npy does of
+    /// bf16: V2
+    #[arg(long, value_name = "TYPE", value_parser = element_type)]
+    pub input_type: Option<ElementType>,
     /// The shape of a raw input that has no .shape file beside it
     #[arg(long)]
     pub shape: Option<String>,

@@ -1,6 +1,5 @@
 //! `inspect`: what arrays files hold.
 
-use std::borrow::Cow;
 use std::io::{self, Write};
 
 use minormajor::files::{FileInfo, inspect};
@@ -9,7 +8,7 @@ use serde::{Serialize, Serializer};
 
 use crate::arguments::Inspect;
 use crate::error::{Outcome, RequestError, Stop};
-use crate::output::Output;
+use crate::output::{Output, one_line};
 use crate::side::described;
 
 /// Says what every file of the arguments holds.
@@ -33,6 +32,9 @@ pub fn run(arguments: &Inspect, output: &mut Output) -> Result<Outcome, Stop> {
                         one_line(&array.name),
                         described(array.order, &array.shape),
                     )?;
+                    if let Some(descr) = &array.opaque {
+                        write!(output, " of NumPy's {}", one_line(descr))?;
+                    }
                     match &array.file {
                         _ if array.compressed => writeln!(output, ", deflated")?,
                         None => writeln!(output, " from byte {}", array.offset)?,
@@ -95,6 +97,9 @@ struct ArrayObject<'a> {
     shape: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     byte_order: Option<&'static str>,
+    /// NumPy's words for elements that have no name in XLA.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    opaque: Option<&'a str>,
     /// Where it is in another file of a set.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
@@ -111,6 +116,7 @@ impl<'a> FileObject<'a> {
                 .arrays
                 .iter()
                 .map(|array| ArrayObject {
+                    opaque: array.opaque.as_deref(),
                     name: &array.name,
                     shape: array.shape.to_string(),
                     byte_order: (array.order != ByteOrder::Little).then(|| array.order.name()),
@@ -124,16 +130,4 @@ impl<'a> FileObject<'a> {
             metadata: Metadata(&info.metadata),
         }
     }
-}
-
-/// A name or text of a file on one line: it may hold anything.
-fn one_line(text: &str) -> Cow<'_, str> {
-    if !text.contains(char::is_control) {
-        return text.into();
-    }
-    let escaped = text.chars().map(|character| match character.is_control() {
-        true => character.escape_default().to_string(),
-        false => character.to_string(),
-    });
-    escaped.collect::<String>().into()
 }

@@ -1,5 +1,6 @@
 //! Where answers go: standard output, locked and buffered, and files that are written whole.
 
+use std::borrow::Cow;
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::Path;
 
@@ -64,4 +65,16 @@ pub fn write_beside(path: &Path, text: &str) -> Result<(), Stop> {
         .map_err(|error| failed(&error))?;
     file.persist(path).map_err(|error| failed(&error.error))?;
     Ok(())
+}
+
+/// A name or text of a file on one line: it may hold anything.
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return text.into();
+    }
+    let escaped = text.chars().map(|character| match character.is_control() {
+        true => character.escape_default().to_string(),
+        false => character.to_string(),
+    });
+    escaped.collect::<String>().into()
 }

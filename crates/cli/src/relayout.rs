@@ -9,7 +9,7 @@ use minormajor::files::{FileError, FileStrides, RelayoutOptions, RelayoutReport,
 
 use crate::arguments::Relayout;
 use crate::error::{Outcome, Stop};
-use crate::output::Output;
+use crate::output::{Output, one_line};
 use crate::{request, side};
 
 /// Work that is done sooner shows no progress bar.
@@ -23,6 +23,7 @@ pub fn run(arguments: &Relayout, output: &mut Output) -> Result<Outcome, Stop> {
         options.input_shape = Some(request::array(shape, shape.len())?);
     }
     options.element_type = arguments.element_type;
+    options.input_type = arguments.input_type;
     let orders = &arguments.endians;
     options.input_order = orders.src_endian.map(Into::into);
     options.output_order = orders.orders().destination;
@@ -52,6 +53,18 @@ pub fn run(arguments: &Relayout, output: &mut Output) -> Result<Outcome, Stop> {
     })?;
     if !arguments.quiet {
         writeln!(output, "{}", summary(&report))?;
+        if !report.metadata_lost.is_empty() {
+            let names: Vec<_> = report
+                .metadata_lost
+                .iter()
+                .map(|name| one_line(name))
+                .collect();
+            let names = names.join(", ");
+            writeln!(
+                output,
+                "the output's format has no place for the metadata {names}"
+            )?;
+        }
     }
     Ok(Outcome::Done)
 }

@@ -4,8 +4,8 @@ mod python;
 
 use std::fs;
 
-use minormajor::files::npy::{NpyError, header};
-use minormajor::files::{FileError, RelayoutOptions, inspect, relayout_file};
+use minormajor::files::npy::header;
+use minormajor::files::{RelayoutOptions, inspect, relayout_file};
 use minormajor::plan::ByteOrder;
 use minormajor::{ElementType, Layout, Shape};
 use python::{ask, python};
@@ -187,47 +187,166 @@ for version in [(1, 0), (2, 0), (3, 0)]:
     }
 }
 
+/// Dates, strings, structures and others: moved as they are, descriptions and byte orders kept.
 #[test]
-fn other_types_are_errors_that_name_them() {
+fn opaque_types_move_as_bytes() {
     let Some(python) = python("numpy") else {
         return;
     };
-    let directory = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     ask(
         &python,
-        directory.path(),
+        folder.path(),
         r#"
 import numpy as np
-TYPES = ["<U3", "S5", "<M8[ns]", "<m8[s]", "V2", "O",
-         [("a", "<f4"), ("b", "<i2", (2,))], "<f16", "<c32"]
+TYPES = ["<U3", ">U2", "S5", "S1", "<M8[ns]", ">M8[25s]", "<m8[s]", "V2", "V3", "V16", "V37", "S0",
+         [("a", "<f4"), ("b", ">i2", (2, 3)), ("c", [("d\u00e4", "u1"), (("title", "name"), "S3")])],
+         [("x", "u1"), ("", "V3"), ("\u03b1", "<f8")], np.longdouble, np.clongdouble,
+         [(f"field {i}", "<f4") for i in range(3000)]]
 for number, dtype in enumerate(TYPES):
-    np.save(f"{number}.npy", np.zeros(3, dtype=dtype))
+    dtype = np.dtype(dtype)
+    random = np.random.default_rng(number).integers(32, 126, 15 * dtype.itemsize, dtype="u1")
+    if dtype.kind == "U":
+        random = random.astype(dtype.newbyteorder(dtype.byteorder).str[0] + "u4")[:15 * dtype.itemsize // 4]
+    array = np.frombuffer(random.tobytes(), dtype).reshape(3, 5) if dtype.itemsize else np.zeros((3, 5), dtype)
+    np.save(f"{number}.c.npy", array)
+    np.save(f"{number}.f.npy", np.asfortranarray(array))
+np.save("object.npy", np.array([None]), allow_pickle=True)
+np.savez("object.npz", a=np.array([None]))
 "#,
     );
-    let names = [
-        "<U3",
-        "|S5",
-        "<M8[ns]",
-        "<m8[s]",
-        "|V2",
-        "|O",
-        "[('a', '<f4'), ('b', '<i2', (2,))]",
-        "<f16",
-        "<c32",
-    ];
-    for (number, name) in names.iter().enumerate() {
-        let error = inspect(directory.path().join(format!("{number}.npy"))).unwrap_err();
-        let text = error.to_string();
+    let at = |name: &str| folder.path().join(name);
+    for number in 0..17 {
+        for (from, to, layout) in [("c", "f", "{0,1}"), ("f", "c", "{1,0}")] {
+            let mut options = RelayoutOptions::default();
+            options.layout = Some(layout.parse().unwrap());
+            // Opaque bytes have no order that could be asked for.
+            options.output_order = ByteOrder::Big;
+            let output = at("ours.npy");
+            relayout_file(
+                at(&format!("{number}.{from}.npy")),
+                &output,
+                &options,
+                &|_, _| {},
+            )
+            .unwrap();
+            let theirs = fs::read(at(&format!("{number}.{to}.npy"))).unwrap();
+            assert!(
+                fs::read(&output).unwrap() == theirs,
+                "{number} from {from} to {to}"
+            );
+        }
+    }
+    for name in ["object.npy", "object.npz"] {
+        let text = inspect(at(name)).unwrap_err().to_string();
         assert!(
-            text.contains(name) && text.contains("can't be read: "),
-            "{name}: {text}"
-        );
-        let FileError::Npy { source, .. } = &error else {
-            panic!("{name}: {error:?}");
-        };
-        assert!(
-            matches!(**source, NpyError::DataType { .. }),
-            "{name}: {error:?}"
+            text.contains("the element type |O can't be read: Python objects"),
+            "{text}"
         );
     }
+    // No format without the type takes them, and nothing else can be made of them.
+    let moved = |output: &str, element_type| {
+        let mut options = RelayoutOptions::default();
+        options.element_type = element_type;
+        let moved = relayout_file(at("4.c.npy"), at(output), &options, &|_, _| {});
+        moved.unwrap_err().to_string()
+    };
+    for output in ["o.bin", "o.safetensors", "o.tsr"] {
+        let text = moved(output, None);
+        assert!(
+            text.contains("no element type '<M8[ns]'; choose an output that ends in .npy or .npz"),
+            "{text}"
+        );
+    }
+    let text = moved("o.npy", Some(ElementType::S64));
+    assert!(text.contains("can't become s64"), "{text}");
+}
+
+/// ml_dtypes' types are saved without their names; the user says them.
+#[test]
+fn opaque_types_are_what_the_user_names_them() {
+    let Some(python) = python("numpy, ml_dtypes") else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    ask(
+        &python,
+        folder.path(),
+        r#"
+import numpy as np, ml_dtypes
+array = np.arange(15, dtype="f4").reshape(3, 5)
+np.save("f4.npy", array)
+for name in ["bfloat16", "float8_e4m3fn", "float8_e5m2", "int4"]:
+    np.save(f"{name}.npy", array.astype(name))
+    np.save(f"{name}.f.npy", np.asfortranarray(array.astype(name)))
+np.save("dates.npy", np.arange(15, dtype=">i8").reshape(3, 5).view(">M8[s]"))
+np.save("numbers.npy", np.arange(15, dtype="<i8").reshape(3, 5))
+"#,
+    );
+    let at = |name: &str| folder.path().join(name);
+    let moved = |input: &str, output: &str, from: Option<ElementType>, to, layout: &str| {
+        let mut options = RelayoutOptions::default();
+        options.input_type = from;
+        options.element_type = to;
+        options.layout = Some(layout.parse().unwrap());
+        relayout_file(at(input), at(output), &options, &|_, _| {})
+            .map(|_| fs::read(at(output)).unwrap())
+    };
+    let same =
+        |ours: Vec<u8>, theirs: &str| assert!(ours == fs::read(at(theirs)).unwrap(), "{theirs}");
+    let bf16 = Some(ElementType::Bf16);
+    same(
+        moved(
+            "bfloat16.npy",
+            "o.npy",
+            bf16,
+            Some(ElementType::F32),
+            "{1,0}",
+        )
+        .unwrap(),
+        "f4.npy",
+    );
+    same(
+        moved("f4.npy", "o.npy", None, bf16, "{0,1}").unwrap(),
+        "bfloat16.f.npy",
+    );
+    for (name, element_type) in [
+        ("bfloat16", ElementType::Bf16),
+        ("float8_e4m3fn", ElementType::F8e4m3fn),
+        ("float8_e5m2", ElementType::F8e5m2),
+        ("int4", ElementType::S4),
+    ] {
+        let (c, f) = (format!("{name}.npy"), format!("{name}.f.npy"));
+        same(moved(&c, "o.npy", None, None, "{0,1}").unwrap(), &f);
+        same(
+            moved(&c, "o.npy", Some(element_type), None, "{0,1}").unwrap(),
+            &f,
+        );
+        moved(&c, "o.bin", Some(element_type), None, "{0,1}").unwrap();
+        let said = fs::read_to_string(at("o.bin.shape")).unwrap();
+        assert_eq!(said, format!("{element_type}[3,5]{{0,1}}\n"));
+    }
+    // Big-endian dates as big-endian numbers.
+    same(
+        moved("dates.npy", "o.npy", Some(ElementType::S64), None, "{1,0}").unwrap(),
+        "numbers.npy",
+    );
+    for (input, found) in [("f4.npy", "f32"), ("int4.npy", "'<V1'")] {
+        let text = moved(input, "o.npy", bf16, None, "{1,0}")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            text.contains(&format!(
+                "type {found}, and no opaque ones that can be bf16"
+            )),
+            "{text}"
+        );
+    }
+    // The type of the file has no name that NumPy would keep.
+    fs::write(at("raw.bin"), [0; 30]).unwrap();
+    fs::write(at("raw.bin.shape"), "bf16[3,5]").unwrap();
+    let text = moved("raw.bin", "o.npy", None, None, "{1,0}")
+        .unwrap_err()
+        .to_string();
+    assert!(text.contains("no element type bf16"), "{text}");
 }

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use minormajor_core::plan::ByteOrder;
-use minormajor_core::{ArrayShape, ElementType, Place, StridedView};
+use minormajor_core::{ArrayShape, ElementType, Place, ShapeError, StridedView};
 
 use super::FileError;
+use super::error::excerpt;
 
 /// What a file holds, or shall hold.
 #[derive(Debug, Default)]
@@ -14,6 +15,32 @@ pub(super) struct Contents {
     pub(super) arrays: Vec<Array>,
     /// Texts by name that belong to no array, in the file's order.
     pub(super) metadata: Vec<(String, String)>,
+}
+
+impl Contents {
+    /// Names the type of all opaque elements that are as wide.
+    pub(super) fn name_opaque(
+        &mut self,
+        path: &Path,
+        element_type: ElementType,
+    ) -> Result<(), FileError> {
+        let mut found = false;
+        for array in &mut self.arrays {
+            found |= array.shape.element_type() == element_type && array.kind == Kind::Known;
+            if let Some(named) = array.named(element_type) {
+                *array = named;
+                found = true;
+            }
+        }
+        match (found, self.arrays.first()) {
+            (false, Some(array)) => Err(FileError::OtherType {
+                path: path.to_owned(),
+                given: element_type,
+                found: array.type_name(),
+            }),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Which bytes hold an array.
@@ -40,11 +67,29 @@ pub(super) struct Deflated {
     pub(super) crc: u32,
 }
 
+/// What is known of an array's elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The file says their type.
+    Known,
+    /// The user says their type, so that formats may do that know only how wide it is.
+    Named,
+    /// They have no name in XLA, and move as bytes.
+    Opaque {
+        /// NumPy's description, as Python's text.
+        descr: String,
+        /// Of numbers, where they are some.
+        order: ByteOrder,
+    },
+}
+
 /// An array in a file.
 #[derive(Clone, Debug)]
 pub(super) struct Array {
     pub(super) name: String,
+    /// Opaque elements are bytes along one more dimension, the last and most minor one.
     pub(super) shape: ArrayShape,
+    pub(super) kind: Kind,
     /// Which bytes hold it.
     pub(super) within: Within,
     /// How many of them stand before it.
@@ -62,6 +107,7 @@ impl Array {
             name,
             order: order_of(shape.element_type(), Some(order)),
             shape,
+            kind: Kind::Known,
             within: Within::TheFile,
             offset,
             view: None,
@@ -94,7 +140,45 @@ impl Array {
 
     /// Its element type in words.
     pub(super) fn type_name(&self) -> String {
-        self.shape.element_type().to_string()
+        match &self.kind {
+            Kind::Opaque { descr, .. } => excerpt(descr.as_bytes(), 60),
+            _ => self.shape.element_type().to_string(),
+        }
+    }
+
+    /// Its shape as its users know it: without the dimension of an opaque element's bytes.
+    pub(super) fn elements(&self) -> ArrayShape {
+        match self.kind {
+            // The dimension is there.
+            Kind::Opaque { .. } => self.shape.delete_dimension(-1),
+            _ => Ok(self.shape.clone()),
+        }
+        .unwrap_or_else(|_| self.shape.clone())
+    }
+
+    /// The shape of bytes, given another one of the elements.
+    pub(super) fn with_elements(&self, elements: ArrayShape) -> Result<ArrayShape, ShapeError> {
+        match (&self.kind, self.shape.dimensions().last()) {
+            (Kind::Opaque { .. }, Some(&bytes)) => elements.append_minor_dimension(bytes),
+            _ => Ok(elements),
+        }
+    }
+
+    /// The array with its opaque elements as a type that its user names, where they are so wide.
+    fn named(&self, element_type: ElementType) -> Option<Array> {
+        let Kind::Opaque { order, .. } = &self.kind else {
+            return None;
+        };
+        let width = self.shape.dimensions().last()?.bound()?;
+        if width != i64::from(element_type.byte_width()) {
+            return None;
+        }
+        Some(Array {
+            shape: self.elements().with_element_type(element_type).ok()?,
+            kind: Kind::Named,
+            order: order_of(element_type, Some(*order)),
+            ..self.clone()
+        })
     }
 
     /// The bytes that it takes in a file.

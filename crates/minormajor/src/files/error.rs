@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use minormajor_core::plan::{ByteOrder, PlanError};
-use minormajor_core::{ArrayShape, ParseError, ShapeError, ViewError};
+use minormajor_core::{ArrayShape, ElementType, ParseError, ShapeError, ViewError};
 
 use super::npy::NpyError;
 use crate::RunError;
@@ -85,6 +85,23 @@ pub enum FileError {
         path: PathBuf,
         given: Box<ArrayShape>,
         found: Box<ArrayShape>,
+    },
+    /// The caller's element type is not the one that the file says, and the file has no opaque
+    /// elements that are as wide.
+    #[error("{}: has elements of the type {found}, and no opaque ones that can be {given}; leave the type out", shown(.path))]
+    #[allow(missing_docs)]
+    OtherType {
+        path: PathBuf,
+        given: ElementType,
+        found: String,
+    },
+    /// Opaque elements have no value that could be another type's.
+    #[error("{}: elements of the type {found} move as they are and can't become {to}; say what they are as the input's type", shown(.path))]
+    #[allow(missing_docs)]
+    Opaque {
+        path: PathBuf,
+        found: String,
+        to: ElementType,
     },
     /// The caller's byte order is not the one that the file says.
     #[error("{}: is {found}-endian, but the order given is {given}; leave it out, or give the same", shown(.path))]

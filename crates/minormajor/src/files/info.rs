@@ -8,7 +8,7 @@ use minormajor_core::plan::ByteOrder;
 
 use super::array::Within;
 use super::input::{Bytes, open};
-use super::{FileError, Input, format_of};
+use super::{FileError, Input, Kind, format_of};
 
 /// What a file holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,8 +28,11 @@ pub struct FileInfo {
 pub struct ArrayInfo {
     /// Its name: the file's without the ending, in formats that have no names.
     pub name: String,
-    /// Its type, sizes and layout.
+    /// Its type, sizes and layout. Opaque elements are bytes, `u8`, along one more dimension, the
+    /// last and most minor one.
     pub shape: ArrayShape,
+    /// NumPy's description of opaque elements, as Python's text: `'<M8[ns]'`.
+    pub opaque: Option<String>,
     /// The order of its elements' bytes; little where they have one, and where a raw file doesn't say.
     pub order: ByteOrder,
     /// The file that holds it, where that is another one of a set.
@@ -102,6 +105,10 @@ fn read(path: &Path, bytes: &mut dyn Bytes) -> Result<FileInfo, FileError> {
         compressed: matches!(array.within, Within::Deflated(_)),
         file: match array.within {
             Within::Another(path) => Some(path),
+            _ => None,
+        },
+        opaque: match array.kind {
+            Kind::Opaque { descr, .. } => Some(descr),
             _ => None,
         },
         name: array.name,

@@ -30,7 +30,7 @@ mod stream;
 mod tsr;
 
 pub use array::FileStrides;
-use array::{Array, Contents, order_of};
+use array::{Array, Contents, Kind, order_of};
 pub use error::FileError;
 use format::{Format, Frame, Refusal, check_holds, format_of};
 pub use info::{ArrayInfo, FileInfo, inspect, inspect_reader};

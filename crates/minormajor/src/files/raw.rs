@@ -9,7 +9,7 @@ use minormajor_core::plan::ByteOrder;
 use minormajor_core::{ArrayShape, Shape};
 
 use super::error::io_error;
-use super::{Array, Contents, FileError, Format, Frame, Input, Refusal};
+use super::{Array, Contents, FileError, Format, Frame, Input, Kind, Refusal};
 
 /// The longest shape text that is read, in bytes.
 const MAX_TEXT: u64 = 1 << 20;
@@ -63,8 +63,8 @@ impl Format for Raw {
         })
     }
 
-    fn refuses(&self, _: &Array) -> Option<Refusal> {
-        None
+    fn refuses(&self, array: &Array) -> Option<Refusal> {
+        matches!(array.kind, Kind::Opaque { .. }).then_some(Refusal::Type)
     }
 
     fn frame(&self, path: &Path, contents: &Contents) -> Result<Frame, FileError> {

@@ -10,7 +10,9 @@ use super::array::Within;
 use super::input::{open, open_array};
 use super::mover::{FilePlace, Mover};
 use super::output::{Output, directory_of};
-use super::{Array, Contents, FileError, FileStrides, Input, check_holds, format_of, order_of};
+use super::{
+    Array, Contents, FileError, FileStrides, Input, Kind, check_holds, format_of, order_of,
+};
 use crate::{ExtraMemory, Progress};
 
 /// What to do with the input's array; `default()` moves it to the default layout, in
@@ -33,6 +35,9 @@ pub struct RelayoutOptions {
     /// The shape of a raw input that has none beside it. For an input that says its shape it
     /// must be the same.
     pub input_shape: Option<ArrayShape>,
+    /// The type of opaque elements, such as NumPy's `V2`, which bf16 of ml_dtypes is saved as. It
+    /// must be as wide as they are; elements whose type the file says must be of it.
+    pub input_type: Option<ElementType>,
     /// The byte order of a raw input; little if absent. For an input that says its order it must
     /// be the same.
     pub input_order: Option<ByteOrder>,
@@ -144,7 +149,10 @@ fn move_file(
     from.given = options.input_shape.as_ref();
     from.order = options.input_order;
     from.strides = options.input_strides.as_ref();
-    let contents = input_format.read(&mut from)?;
+    let mut contents = input_format.read(&mut from)?;
+    if let Some(element_type) = options.input_type {
+        contents.name_opaque(input, element_type)?;
+    }
     let [array] = &contents.arrays[..] else {
         return Err(FileError::NotOneArray {
             path: input.to_owned(),
@@ -225,8 +233,19 @@ fn target(
     array: &Array,
     options: &RelayoutOptions,
 ) -> Result<Array, FileError> {
-    let source = &array.shape;
+    let source = &array.elements();
     let element_type = options.element_type.unwrap_or(source.element_type());
+    let kind = match (&array.kind, options.element_type) {
+        (Kind::Opaque { .. }, Some(to)) => {
+            return Err(FileError::Opaque {
+                path: input.to_owned(),
+                found: array.type_name(),
+                to,
+            });
+        }
+        (_, Some(_)) => Kind::Named,
+        (kind, None) => kind.clone(),
+    };
     let refused = |error: ShapeError| FileError::Shape {
         path: input.to_owned(),
         source: Box::new(error),
@@ -248,12 +267,13 @@ fn target(
                     layout: text,
                     source: Box::new(error),
                 })?;
-            (shape, None)
+            (array.with_elements(shape).map_err(refused)?, None)
         }
     };
     Ok(Array {
         name: array.name.clone(),
         shape,
+        kind,
         within: Within::TheFile,
         offset: 0,
         view,

@@ -3,10 +3,9 @@
 use minormajor_core::plan::ByteOrder;
 use minormajor_core::{ArrayShape, ElementType, Layout};
 
+use super::descr::{self, dtype_of};
 use super::error::NpyError;
 use super::scan::Scanner;
-use crate::files::array::order_of;
-use crate::files::error::excerpt;
 
 /// The longest header that is read, in bytes. NumPy's own limit is 10,000 characters.
 pub const MAX_HEADER: usize = 1 << 20;
@@ -27,9 +26,13 @@ const ALIGNMENT: usize = 64;
 #[non_exhaustive]
 pub struct NpyHeader {
     /// Type, sizes and layout: major to minor for C order, minor to major for Fortran order.
+    /// Opaque elements are bytes, `u8`, along one more dimension, the last and most minor one.
     pub shape: ArrayShape,
     /// The order of an element's bytes; little where it has one.
     pub order: ByteOrder,
+    /// The description of elements that have no name in XLA, as Python's text: `'<M8[ns]'` or
+    /// `[('a', '<f4'), ('b', '|S3')]`.
+    pub opaque: Option<String>,
     /// Bytes from the start of the file to the first element.
     pub data_offset: usize,
     /// Version of the format: (1, 0), (2, 0) or (3, 0).
@@ -44,7 +47,7 @@ pub struct NpyHeader {
 ///
 /// # Errors
 ///
-/// [`NpyError`]; an element type that XLA has no name for is [`NpyError::DataType`].
+/// [`NpyError`]; an element type without a fixed width is [`NpyError::DataType`].
 ///
 /// ```
 /// use minormajor::files::npy::{header, read_header};
@@ -92,10 +95,12 @@ pub fn read_header(bytes: &[u8]) -> Result<NpyHeader, NpyError> {
     let Some(text) = bytes.get(text_start..data_offset) else {
         return Err(truncated(data_offset as u64, bytes));
     };
-    let (shape, order) = read_dictionary(&mut Scanner::new(text, text_start))?;
+    let latin = major < 3;
+    let (shape, order, opaque) = read_dictionary(&mut Scanner::new(text, text_start), latin)?;
     Ok(NpyHeader {
         shape,
         order,
+        opaque,
         data_offset,
         version: (major, minor),
     })
@@ -123,7 +128,11 @@ fn truncated(needed: u64, bytes: &[u8]) -> NpyError {
     }
 }
 
-fn read_dictionary(scanner: &mut Scanner<'_>) -> Result<(ArrayShape, ByteOrder), NpyError> {
+/// Shape, byte order, and the description of opaque elements. The text is Latin-1 or UTF-8.
+fn read_dictionary(
+    scanner: &mut Scanner<'_>,
+    latin: bool,
+) -> Result<(ArrayShape, ByteOrder, Option<String>), NpyError> {
     let (mut descr, mut fortran_order, mut sizes) = (None, None, None);
     scanner.expect(b'{', "{")?;
     while !scanner.eat(b'}') {
@@ -152,18 +161,33 @@ fn read_dictionary(scanner: &mut Scanner<'_>) -> Result<(ArrayShape, ByteOrder),
         key: "fortran_order",
     })?;
     let sizes = sizes.ok_or(NpyError::MissingKey { key: "shape" })?;
-    let (element_type, order) = read_dtype(descr)?;
+    let read = descr::read(descr)?;
+    let element_type = read.element_type.unwrap_or(ElementType::U8);
     let shape = ArrayShape::new(element_type, &sizes)?;
     let shape = if fortran_order {
         shape.with_layout(Layout::ascending(sizes.len()))?
     } else {
         shape
     };
-    Ok((shape, order))
+    if read.element_type.is_some() {
+        return Ok((shape, read.order, None));
+    }
+    // Beyond 63 bits the shape is an error anyway.
+    let width = i64::try_from(read.width).unwrap_or(i64::MAX);
+    let descr = descr.trim_ascii();
+    let opaque = match latin {
+        true => descr.iter().copied().map(char::from).collect(),
+        false => String::from_utf8_lossy(descr).into_owned(),
+    };
+    Ok((
+        shape.append_minor_dimension(width)?,
+        read.order,
+        Some(opaque),
+    ))
 }
 
 /// `()`, `(3,)`, `(3, 4)`; `(3)` is no tuple in Python.
-fn read_sizes(scanner: &mut Scanner<'_>) -> Result<Vec<i64>, NpyError> {
+pub(super) fn read_sizes(scanner: &mut Scanner<'_>) -> Result<Vec<i64>, NpyError> {
     let mut sizes = Vec::new();
     scanner.expect(b'(', "a tuple of sizes")?;
     while !scanner.eat(b')') {
@@ -180,89 +204,6 @@ fn read_sizes(scanner: &mut Scanner<'_>) -> Result<Vec<i64>, NpyError> {
         }
     }
     Ok(sizes)
-}
-
-/// The types that both sides have, by NumPy's letter and bytes.
-const TYPES: [(&str, ElementType); 14] = [
-    ("b1", ElementType::Pred),
-    ("i1", ElementType::S8),
-    ("i2", ElementType::S16),
-    ("i4", ElementType::S32),
-    ("i8", ElementType::S64),
-    ("u1", ElementType::U8),
-    ("u2", ElementType::U16),
-    ("u4", ElementType::U32),
-    ("u8", ElementType::U64),
-    ("f2", ElementType::F16),
-    ("f4", ElementType::F32),
-    ("f8", ElementType::F64),
-    ("c8", ElementType::C64),
-    ("c16", ElementType::C128),
-];
-
-/// A value of the key `descr`: a type string in quotes, or the list of a structured type.
-fn read_dtype(descr: &[u8]) -> Result<(ElementType, ByteOrder), NpyError> {
-    let descr = descr.trim_ascii();
-    let mut scanner = Scanner::new(descr, 0);
-    let text = match scanner.string("a string") {
-        Ok(text) if scanner.expect_end().is_ok() => text,
-        _ => {
-            return Err(refused(
-                descr,
-                "structured types have no name in XLA; save each field as an array of its own",
-            ));
-        }
-    };
-    let (order, name) = match text {
-        [order @ (b'<' | b'>' | b'|' | b'='), name @ ..] => (*order, name),
-        name => (b'|', name),
-    };
-    let known = TYPES.iter().find(|(known, _)| known.as_bytes() == name);
-    let Some(&(_, element_type)) = known else {
-        return Err(refused(
-            text,
-            match name {
-                [b'V', ..] => {
-                    "NumPy saves bf16, fp8 and int4 so, without their names; write the bytes to a .bin file and the shape, such as bf16[2,3], to .bin.shape beside it"
-                }
-                [b'O', ..] => "Python objects are not numbers; convert the array with astype first",
-                [b'U' | b'S' | b'a', ..] => {
-                    "strings are not numbers; convert the array with astype first"
-                }
-                [b'M' | b'm', ..] => {
-                    "dates and times have no name in XLA; save a view of them as int64"
-                }
-                [b'f' | b'c', ..] => {
-                    "XLA has no such floating-point width; convert the array with astype first"
-                }
-                _ => "XLA has no name for it; convert the array with astype first",
-            },
-        ));
-    };
-    let order = match order {
-        b'>' => ByteOrder::Big,
-        b'=' if cfg!(target_endian = "big") => ByteOrder::Big,
-        _ => ByteOrder::Little,
-    };
-    Ok((element_type, order_of(element_type, Some(order))))
-}
-
-fn refused(descr: &[u8], remedy: &'static str) -> NpyError {
-    NpyError::DataType {
-        dtype: excerpt(descr, 60),
-        remedy,
-    }
-}
-
-/// NumPy's type string for an element type, where it has one: `<f4` for f32, `|b1` for pred.
-pub(super) fn dtype_of(element_type: ElementType, order: ByteOrder) -> Option<String> {
-    let &(name, _) = TYPES.iter().find(|(_, known)| *known == element_type)?;
-    let order = match order {
-        _ if element_type.byte_width() == 1 => '|',
-        ByteOrder::Little => '<',
-        ByteOrder::Big => '>',
-    };
-    Some(format!("{order}{name}"))
 }
 
 /// The header that `numpy.save` writes before an array of this type and these sizes, byte for
@@ -287,10 +228,33 @@ pub fn header(
     sizes: &[i64],
     fortran_order: bool,
 ) -> Option<Vec<u8>> {
+    let descr = dtype_of(element_type, order)?;
+    write(&format!("'{descr}'"), sizes, fortran_order)
+}
+
+/// The same for opaque elements, as [`NpyHeader::opaque`] describes them; the sizes are those of
+/// the array, without the dimension of the bytes.
+///
+/// `None` for a description that can't be read, and for more than [`MAX_RANK`] dimensions.
+///
+/// ```
+/// use minormajor::files::npy::{header_of_opaque, read_header};
+///
+/// let bytes = header_of_opaque("'<M8[ns]'", &[2, 3], false).unwrap();
+/// let read = read_header(&bytes)?;
+/// assert_eq!(read.shape.to_string(), "u8[2,3,8]{2,1,0}");
+/// assert_eq!(read.opaque.as_deref(), Some("'<M8[ns]'"));
+/// # Ok::<(), minormajor::files::npy::NpyError>(())
+/// ```
+pub fn header_of_opaque(descr: &str, sizes: &[i64], fortran_order: bool) -> Option<Vec<u8>> {
+    descr::read(descr.as_bytes()).ok()?;
+    write(descr, sizes, fortran_order)
+}
+
+pub(super) fn write(descr: &str, sizes: &[i64], fortran_order: bool) -> Option<Vec<u8>> {
     if sizes.len() > MAX_RANK {
         return None;
     }
-    let descr = dtype_of(element_type, order)?;
     let fortran = if fortran_order { "True" } else { "False" };
     let mut tuple = sizes
         .iter()
@@ -301,7 +265,7 @@ pub fn header(
         tuple.push(',');
     }
     let mut text =
-        format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': ({tuple}), }}");
+        format!("{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': ({tuple}), }}");
     // NumPy leaves room for the major dimension to grow to 21 digits in place.
     let growing = if fortran_order {
         sizes.last()
@@ -312,23 +276,40 @@ pub fn header(
         let room = 21usize.saturating_sub(size.to_string().len());
         text.extend(std::iter::repeat_n(' ', room));
     }
-    let before = MAGIC.len() + 4;
+    // Latin-1 where that is enough, as NumPy does.
+    let latin: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(c).ok()).collect();
+    let (mut text, mut version) = match latin {
+        Some(latin) => (latin, 1),
+        None => (text.into_bytes(), 3),
+    };
     // The next multiple above, as NumPy pads by 64 where nothing is missing.
-    let length = ((before + text.len() + 1) / ALIGNMENT + 1) * ALIGNMENT;
-    text.extend(std::iter::repeat_n(' ', length - before - text.len() - 1));
-    text.push('\n');
+    let whole = |before: usize| ((before + text.len() + 1) / ALIGNMENT + 1) * ALIGNMENT;
+    if version == 1 && whole(MAGIC.len() + 4) - (MAGIC.len() + 4) > usize::from(u16::MAX) {
+        version = 2;
+    }
+    let before = MAGIC.len() + if version == 1 { 4 } else { 6 };
+    let length = whole(before);
+    text.resize(length - before - 1, b' ');
+    text.push(b'\n');
+    if text.len() > MAX_HEADER {
+        return None;
+    }
     let mut bytes = Vec::with_capacity(length);
     bytes.extend_from_slice(MAGIC);
-    bytes.extend_from_slice(&[1, 0]);
-    // At most 64 sizes of 21 characters.
-    bytes.extend_from_slice(&(text.len() as u16).to_le_bytes());
-    bytes.extend_from_slice(text.as_bytes());
+    bytes.extend_from_slice(&[version, 0]);
+    match version {
+        1 => bytes.extend_from_slice(&(text.len() as u16).to_le_bytes()),
+        _ => bytes.extend_from_slice(&(text.len() as u32).to_le_bytes()),
+    }
+    bytes.extend_from_slice(&text);
     Some(bytes)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::descr::TYPES;
     use super::*;
+    use crate::files::array::order_of;
 
     fn file(version: u8, text: &str) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
@@ -428,30 +409,37 @@ mod tests {
     }
 
     #[test]
-    fn other_types_are_errors_that_name_them() {
-        for (descr, remedy) in [
-            ("'|V2'", "bf16"),
-            ("'|O'", "objects"),
-            ("'<U3'", "strings"),
-            ("'|S7'", "strings"),
-            ("'<M8[ns]'", "dates"),
-            ("'<m8[s]'", "dates"),
-            ("'<f16'", "width"),
-            ("'<c32'", "width"),
-            ("'<x4'", "no name"),
-            ("''", "no name"),
-            ("[('a, }\\'', '<f4'), ('b', '>i2', (3,))]", "structured"),
-            ("('<f4', (3,))", "structured"),
-            ("None", "structured"),
+    fn opaque_elements_are_bytes_and_keep_their_description() {
+        for (descr, version, shape) in [
+            ("'<U3'", 1, "u8[3,12]{1,0}"),
+            ("'>M8[ns]'", 1, "u8[3,8]{1,0}"),
+            (
+                "[('\u{e4}', '<f4'), ('b', '>i2', (3,))]",
+                1,
+                "u8[3,10]{1,0}",
+            ),
+            ("[('\u{3b1}', '<f4')]", 3, "u8[3,4]{1,0}"),
+            ("'|V0'", 1, "u8[3,0]{1,0}"),
         ] {
-            let text = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (3,)}}");
-            let error = shape(&text).unwrap_err();
-            let NpyError::DataType { dtype, .. } = &error else {
-                panic!("{descr}: {error:?}");
-            };
-            assert_eq!(*dtype, descr.trim_matches('\''));
-            assert!(error.to_string().contains(remedy), "{error}");
+            let bytes = header_of_opaque(descr, &[3], false).unwrap();
+            let read = read_header(&bytes).unwrap();
+            assert_eq!(read.opaque.as_deref(), Some(descr));
+            assert_eq!(read.version, (version, 0));
+            assert_eq!(read.shape.to_string(), shape);
+            let fortran = header_of_opaque(descr, &[2, 3], true).unwrap();
+            let order = read_header(&fortran).unwrap().shape;
+            assert_eq!(order.layout().unwrap().minor_to_major(), [2, 0, 1]);
         }
+        let fields: Vec<_> = (0..4000).map(|i| format!("('field {i}', '<f4')")).collect();
+        let descr = format!("[{}]", fields.join(", "));
+        let read = read_header(&header_of_opaque(&descr, &[], false).unwrap()).unwrap();
+        assert_eq!(
+            (read.version, read.shape.to_string()),
+            ((2, 0), "u8[16000]{0}".to_owned())
+        );
+        assert_eq!(header_of_opaque("'|O'", &[3], false), None);
+        let huge = "{'descr': '|V9223372036854775807', 'fortran_order': False, 'shape': (3,)}";
+        assert!(matches!(shape(huge), Err(NpyError::Shape { .. })));
     }
 
     #[test]

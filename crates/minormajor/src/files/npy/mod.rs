@@ -8,20 +8,22 @@
 //! claims, and puts the whole header into its error texts), and writes headers only for element
 //! types that it knows as Rust types.
 
+mod descr;
 mod error;
 mod header;
 mod scan;
 
 use std::path::Path;
 
-use minormajor_core::{ArrayShape, Layout};
+use minormajor_core::plan::ByteOrder;
+use minormajor_core::{ArrayShape, ElementType, Layout};
 
 use super::format::same_bytes;
-use super::{Array, Contents, FileError, Format, Frame, Input, Refusal};
+use super::{Array, Contents, FileError, Format, Frame, Input, Kind, Refusal};
 
+use descr::dtype_of;
 pub use error::NpyError;
-use header::dtype_of;
-pub use header::{MAX_HEADER, MAX_RANK, NpyHeader, header, read_header};
+pub use header::{MAX_HEADER, MAX_RANK, NpyHeader, header, header_of_opaque, read_header};
 pub(super) use header::{START, length_of};
 
 pub(super) struct Npy;
@@ -46,23 +48,24 @@ impl Format for Npy {
         let offset = header.data_offset as u64;
         input.check_length(&header.shape, offset)?;
         Ok(Contents {
-            arrays: vec![Array::new(input.stem(), header.shape, header.order, offset)],
+            arrays: vec![array(input.stem(), header)],
             metadata: Vec::new(),
         })
     }
 
     fn refuses(&self, array: &Array) -> Option<Refusal> {
-        let Some(shape) = array.in_layout() else {
+        if array.view.is_some() {
             return Some(Refusal::Strided);
-        };
+        }
+        let shape = array.elements();
         let dimensions = shape.dimensions();
-        if dtype_of(shape.element_type(), array.order).is_none() {
+        if descr_of(array).is_none() {
             Some(Refusal::Type)
         } else if shape.rank() > MAX_RANK {
             Some(Refusal::Limit("at most 64 dimensions"))
         } else if dimensions.iter().any(|dimension| dimension.is_dynamic()) {
             Some(Refusal::Limit("sizes and no bounds"))
-        } else if fortran_order(shape).is_none() {
+        } else if fortran_order(array).is_none() {
             Some(Refusal::Limit("C or Fortran order without padding"))
         } else {
             None
@@ -77,26 +80,57 @@ impl Format for Npy {
 
 /// The array behind a header at the start of its bytes.
 pub(super) fn array(name: String, header: NpyHeader) -> Array {
-    Array::new(name, header.shape, header.order, header.data_offset as u64)
+    let offset = header.data_offset as u64;
+    let array = Array::new(name, header.shape, header.order, offset);
+    Array {
+        kind: match header.opaque {
+            None => Kind::Known,
+            Some(descr) => Kind::Opaque {
+                descr,
+                order: header.order,
+            },
+        },
+        ..array
+    }
 }
 
 /// The header of an array that is not refused.
 pub(super) fn header_of(array: &Array) -> Vec<u8> {
-    let shape = &array.shape;
+    let shape = array.elements();
     let dimensions = shape.dimensions().iter();
     let sizes: Vec<i64> = dimensions.filter_map(|d| d.bound()).collect();
-    let fortran_order = fortran_order(shape) == Some(true);
-    header(shape.element_type(), array.order, &sizes, fortran_order)
+    let fortran_order = fortran_order(array) == Some(true);
+    let descr = descr_of(array).unwrap_or_default();
+    header::write(&descr, &sizes, fortran_order)
         .expect("an array of another type or rank is refused")
+}
+
+/// What NumPy says of an array's elements, where it has words for them.
+fn descr_of(array: &Array) -> Option<String> {
+    let element_type = array.shape.element_type();
+    let known = || dtype_of(element_type, array.order);
+    let text = match &array.kind {
+        Kind::Opaque { descr, .. } => return Some(descr.clone()),
+        Kind::Known => known()?,
+        // What ml_dtypes' types are saved as; who reads it must say the type again.
+        Kind::Named => known().or_else(|| match (element_type, array.order) {
+            (ElementType::F8e5m2, _) => Some("<f1".to_owned()),
+            (other, ByteOrder::Little) => Some(format!("<V{}", other.byte_width())),
+            _ => None,
+        })?,
+    };
+    Some(format!("'{text}'"))
 }
 
 /// Whether an array is in Fortran order, where it is in that or in C order; one that is in both
 /// is called C, as NumPy does.
-fn fortran_order(shape: &ArrayShape) -> Option<bool> {
+fn fortran_order(array: &Array) -> Option<bool> {
+    let shape = array.elements();
     let plain = ArrayShape::new(shape.element_type(), shape.dimensions()).ok()?;
     let is = |order| {
         let ordered = plain.with_layout(order);
-        ordered.is_ok_and(|ordered| same_bytes(shape, &ordered))
+        let ordered = ordered.and_then(|ordered| array.with_elements(ordered));
+        ordered.is_ok_and(|ordered| same_bytes(&array.shape, &ordered))
     };
     if is(Layout::descending(shape.rank())) {
         Some(false)

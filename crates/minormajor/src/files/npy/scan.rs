@@ -25,9 +25,14 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    pub(super) fn eat(&mut self, token: u8) -> bool {
+    /// The first byte of the next token.
+    pub(super) fn peek(&mut self) -> Option<u8> {
         self.skip_space();
-        let there = self.text.get(self.at) == Some(&token);
+        self.text.get(self.at).copied()
+    }
+
+    pub(super) fn eat(&mut self, token: u8) -> bool {
+        let there = self.peek() == Some(token);
         self.at += usize::from(there);
         there
     }

@@ -2,7 +2,7 @@
 
 use minormajor_core::ElementType;
 
-use crate::files::Array;
+use crate::files::{Array, Kind};
 
 /// The format's names of the types that it has (safetensors 0.8, `Dtype`). `F8_E4M3` is the type
 /// without infinities, as in PyTorch. Types narrower than a byte are packed.
@@ -39,6 +39,9 @@ pub(super) fn type_of(name: &str) -> Option<ElementType> {
 
 /// The name of an array's type, if it has one.
 pub(super) fn name_of(array: &Array) -> Option<&'static str> {
+    if matches!(array.kind, Kind::Opaque { .. }) {
+        return None;
+    }
     let element_type = array.shape.element_type();
     let known = TYPES.iter().find(|(_, known)| *known == element_type);
     known.map(|&(name, _)| name)

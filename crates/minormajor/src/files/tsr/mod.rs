@@ -17,7 +17,7 @@ use minormajor_core::{ArrayShape, ElementType, Layout};
 
 use super::error::Damage;
 use super::format::same_bytes;
-use super::{Array, Contents, FileError, Format, Frame, Input, Refusal};
+use super::{Array, Contents, FileError, Format, Frame, Input, Kind, Refusal};
 
 const HEADER: usize = 64;
 const MAX_RANK: usize = 4;
@@ -83,6 +83,9 @@ impl Format for Tsr {
 }
 
 fn number_of(array: &Array) -> Option<i32> {
+    if matches!(array.kind, Kind::Opaque { .. }) {
+        return None;
+    }
     let element_type = array.shape.element_type();
     let known = TYPES.iter().find(|(_, known)| *known == element_type);
     known.map(|&(number, _)| number)
