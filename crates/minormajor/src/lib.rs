@@ -8,7 +8,8 @@
 //! - [`Picture`] draws an array and its memory, as text and as SVG.
 //! - [`measure`] times a relayout beside `memcpy`.
 //! - [`for_each_index_parallel`] goes through an array's indices on several threads.
-//! - [`files`] says what arrays a file holds, and moves a file's array to another layout.
+//! - [`files`] says what arrays a file holds, and moves a file's array to another layout; [`rules`]
+//!   say what becomes of many.
 //!
 //! ```
 //! use minormajor::{relayout, Shape};
@@ -32,6 +33,7 @@ mod markup;
 pub mod measure;
 mod memory;
 mod picture;
+pub mod rules;
 mod threads;
 
 pub use batch_map::{BatchError, BatchMap};
