@@ -202,7 +202,7 @@ fn values_change_on_their_way() {
 
     for (more, cause) in [
         (&["--type", "s32"][..], "f32 can't be converted to s32"),
-        (&["--type", "bf16"], "has no element type bf16"),
+        (&["--type", "f8e4m3"], "f32 can't be converted to f8e4m3"),
         (
             &["--src-endian", "little"],
             "big.npy: is big-endian, but the order given is little",
