@@ -10,18 +10,19 @@ mod general;
 mod job;
 mod measured;
 mod memory;
+mod sharing;
 mod windows;
-
-use std::sync::{Mutex, PoisonError};
 
 use minormajor_core::ArrayShape;
 use minormajor_core::plan::{Change, Plan, PlanError};
-use minormajor_kernels::{Kernel, Move, NestError, Scratch, Sequence, Tuning};
+use minormajor_kernels::{Kernel, NestError, Scratch, Sequence, Tuning};
 
-use crate::threads::{self, team};
+use crate::threads::team;
 pub use explain::{ExplainedBox, Explanation};
 use general::General;
 pub(crate) use job::Job;
+pub(crate) use sharing::Told;
+use sharing::{SMALLEST_PART, Sharing, share};
 use windows::{Window, windows};
 
 /// Called with the bytes of the destination that are done and their total, whenever a part of a
@@ -366,68 +367,6 @@ impl Relayout {
         }
     }
 
-    /// How threads share a run whose destination has its first page at `head`.
-    fn sharing(&self, head: usize, tells: bool) -> Sharing<'_> {
-        let bytes = self.destination_bytes;
-        let threads = threads::count(self.threads).min(self.affordable_threads());
-        let least = if threads > 1 {
-            SMALLEST_PART
-        } else {
-            usize::MAX
-        };
-        let parts = (bytes / least).min(threads * PER_THREAD);
-        // As many more as a caller who watches would like to see.
-        let parts = parts.max(if tells { bytes / WATCHED } else { 0 });
-        if let Some(sequence) = &self.sequence {
-            let windows = if threads == 0 { 1 } else { parts.max(1) };
-            let cuts = if windows > 1 {
-                sequence.cuts(windows).count()
-            } else {
-                0
-            };
-            return Sharing::Bands {
-                threads: threads.clamp(1, cuts + 1),
-                sequence,
-                windows,
-            };
-        }
-        if threads == 0 {
-            return Sharing::Whole;
-        }
-        if let Some(movement) = self.only_move() {
-            if parts < 2 {
-                return Sharing::Whole;
-            }
-            let threads = threads.min(movement.count_parts(parts));
-            return Sharing::Parts { threads, parts };
-        }
-        match self.cut(head, bytes, threads) {
-            None => Sharing::Whole,
-            Some(cut) => Sharing::Windows {
-                threads: threads.min(cut.count),
-                cut,
-            },
-        }
-    }
-
-    /// The only box, where a plan is one and moves bytes as they are.
-    fn only_move(&self) -> Option<&Move> {
-        match (&self.moves[..], &self.fills[..], &self.general) {
-            ([job], [], None) => job.as_move(),
-            _ => None,
-        }
-    }
-
-    /// How to cut a destination of this length, whose first page starts at `head`, if that is
-    /// worth it.
-    fn cut(&self, head: usize, length: usize, threads: usize) -> Option<windows::Cut> {
-        if length <= windows::SMALLEST || self.unit_bytes.is_none() {
-            return None;
-        }
-        let pieces = self.moves.len() + self.fills.len();
-        windows::cut(head, length, threads, pieces, self.reach)
-    }
-
     fn check_source(&self, source: &[u8]) -> Result<(), RunError> {
         if source.len() < self.source_bytes {
             return Err(RunError::SourceTooShort {
@@ -473,88 +412,6 @@ impl Relayout {
             general.run(source, &mut window, scratch)?;
         }
         Ok(())
-    }
-}
-
-/// Gives windows to threads until one fails or none is left.
-fn share<'a>(
-    threads: usize,
-    windows: impl Iterator<Item = Window<'a>> + Send,
-    told: &Told<'_>,
-    run: impl Fn(Window<'a>, &mut Scratch) -> Result<(), RunError> + Sync,
-) -> Result<(), RunError> {
-    // Nothing can panic while a lock is held, so none is poisoned.
-    let queue = Mutex::new(windows);
-    let result = Mutex::new(Ok(()));
-    team(threads, |_| {
-        let mut scratch = Scratch::default();
-        loop {
-            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let Some(window) = next else {
-                return;
-            };
-            let bytes = window.bytes.len();
-            if let Err(error) = run(window, &mut scratch) {
-                *result.lock().unwrap_or_else(PoisonError::into_inner) = Err(error);
-                return;
-            }
-            told.more(bytes);
-        }
-    });
-    result.into_inner().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// How threads share a run.
-enum Sharing<'a> {
-    /// Not at all.
-    Whole,
-    /// By parts of the only box.
-    Parts { threads: usize, parts: usize },
-    /// By about so many windows between the bands of a sequence.
-    Bands {
-        threads: usize,
-        sequence: &'a Sequence,
-        windows: usize,
-    },
-    /// By windows of the destination.
-    Windows { threads: usize, cut: windows::Cut },
-}
-
-/// Below this many bytes a part costs more than it brings.
-const SMALLEST_PART: usize = 128 << 10;
-
-/// Parts for each thread, so that the slowest holds up the others by little.
-const PER_THREAD: usize = 8;
-
-/// Bytes after which a caller who watches is told at the latest.
-const WATCHED: usize = 32 << 20;
-
-/// Tells how far a run is.
-struct Told<'a> {
-    total: u64,
-    done: Mutex<u64>,
-    progress: Option<Progress<'a>>,
-}
-
-impl<'a> Told<'a> {
-    fn new(total: usize, progress: Option<Progress<'a>>) -> Told<'a> {
-        Told {
-            total: total as u64,
-            done: Mutex::new(0),
-            progress,
-        }
-    }
-
-    fn more(&self, bytes: usize) {
-        let Some(progress) = self.progress else {
-            return;
-        };
-        if bytes > 0 {
-            // Poisoned only if the caller's progress panicked, which then ends the run.
-            let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
-            *done += bytes as u64;
-            progress(*done, self.total);
-        }
     }
 }
 

@@ -15,6 +15,7 @@ use minormajor_core::{ArrayShape, Plan};
 use super::at::{read_exact_at, write_all_at};
 use super::error::{FileError, io_error};
 use super::mover::FilePlace;
+use crate::executor::Told;
 use crate::memory::{KERNEL_STACK, PLANNED_HEAP, THREAD_HEAP};
 use crate::threads::{self, team};
 use crate::{ExtraMemory, Progress, Relayout, RunError};
@@ -112,9 +113,8 @@ impl Streaming {
         progress: Progress<'_>,
     ) -> Result<(), FileError> {
         let next = AtomicU64::new(0);
-        let done = Mutex::new(0);
         let failed = Mutex::new(None);
-        let total = self.stream.destination_bytes();
+        let told = Told::new(self.stream.destination_bytes() as usize, Some(progress));
         team(self.lanes, |_| {
             let mut lane = Lane::default();
             loop {
@@ -123,11 +123,7 @@ impl Streaming {
                     return;
                 }
                 match lane.run(self, number, source, destination) {
-                    Ok(bytes) => {
-                        let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-                        *done += bytes;
-                        progress(*done, total);
-                    }
+                    Ok(bytes) => told.more(bytes),
                     Err(error) => {
                         // Nobody takes another block.
                         next.store(self.stream.blocks(), Ordering::Relaxed);
@@ -179,7 +175,7 @@ impl Lane {
         number: u64,
         source: &FilePlace<'_>,
         destination: &FilePlace<'_>,
-    ) -> Result<u64, FileError> {
+    ) -> Result<usize, FileError> {
         let block = streaming.stream.block(number);
         let (from, to) = (&block.source, &block.destination);
         let prepared = match self.prepared.entry(block.sizes()) {
@@ -223,7 +219,7 @@ impl Lane {
                 .map_err(io_error(destination.path, "write it"))?;
             rest = behind;
         }
-        Ok(written.len() as u64)
+        Ok(written.len())
     }
 }
 
