@@ -38,9 +38,9 @@ usage: cargo xtask <COMMAND>
       Writes CONFORMANCE.md: each test of XLA's suites beside the test here that
       asks the same, or the reason why there is none.
 
-  bitcasts [--sample N]
+  bitcasts [--sample N] [--elements N]
       All questions about bitcasts over small arrays beside brute force: hours of
-      work for all, or one pair of layouts in N.
+      work for all, or one pair of layouts in N, or only arrays of N elements.
 
   fuzz [TARGET...] [--seconds N]
       Replays the checked-in inputs of the fuzz targets (all of them, or those
@@ -80,6 +80,8 @@ pub enum Request {
     Bitcasts {
         /// One pair in so many.
         sample: u64,
+        /// Only arrays of so many elements.
+        elements: Option<u64>,
     },
     /// Fuzzing.
     Fuzz(Wish),
@@ -197,19 +199,23 @@ fn parse_cases(mut rest: impl Iterator<Item = String>) -> Result<Request, String
 }
 
 fn parse_bitcasts(rest: &[String]) -> Result<Request, String> {
-    let sample = match rest {
-        [] => 1,
-        [option, value] if option == "--sample" => value
-            .parse()
-            .ok()
-            .filter(|&sample| sample > 0)
-            .ok_or(format!(
-                "`--sample` needs a number from 1 on, not `{value}`"
-            ))?,
-        [option] if option == "--sample" => return Err("`--sample` needs a number".into()),
-        [argument, ..] => return Err(format!("`bitcasts` takes no `{argument}`")),
-    };
-    Ok(Request::Bitcasts { sample })
+    let (mut sample, mut elements) = (1, None);
+    let mut rest = rest.iter();
+    while let Some(option) = rest.next() {
+        if !["--sample", "--elements"].contains(&option.as_str()) {
+            return Err(format!("`bitcasts` takes no `{option}`"));
+        }
+        let value = rest.next().ok_or(format!("`{option}` needs a number"))?;
+        let number = value.parse().ok().filter(|&number| number > 0);
+        let number = number.ok_or(format!(
+            "`{option}` needs a number from 1 on, not `{value}`"
+        ))?;
+        match option.as_str() {
+            "--sample" => sample = number,
+            _ => elements = Some(number),
+        }
+    }
+    Ok(Request::Bitcasts { sample, elements })
 }
 
 fn parse_fuzz(mut rest: impl Iterator<Item = String>) -> Result<Request, String> {
@@ -286,10 +292,19 @@ mod tests {
                 Ok(Request::Conformance(Cases { count: 50, seed: 7 })),
             ),
             ("conformance-table", Ok(Request::ConformanceTable)),
-            ("bitcasts", Ok(Request::Bitcasts { sample: 1 })),
             (
-                "bitcasts --sample 400",
-                Ok(Request::Bitcasts { sample: 400 }),
+                "bitcasts",
+                Ok(Request::Bitcasts {
+                    sample: 1,
+                    elements: None,
+                }),
+            ),
+            (
+                "bitcasts --elements 12 --sample 400",
+                Ok(Request::Bitcasts {
+                    sample: 400,
+                    elements: Some(12),
+                }),
             ),
             ("fuzz", search(&[], 10)),
             ("fuzz plan --seconds 600", search(&["plan"], 600)),

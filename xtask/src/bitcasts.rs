@@ -6,17 +6,19 @@ use crate::failure::Failure;
 use crate::process;
 use crate::workspace::Workspace;
 
-/// Compares one pair of layouts in `sample`, on all threads.
+/// Compares one pair of layouts in `sample`, of all arrays or those of so many elements, on all
+/// threads.
 ///
 /// # Errors
 ///
 /// At the first pair for which the answers differ.
-pub fn run(workspace: &Workspace, sample: u64) -> Result<(), Failure> {
+pub fn run(workspace: &Workspace, sample: u64, elements: Option<u64>) -> Result<(), Failure> {
     process::run(
         workspace
             .cargo("run")
             .args(["--release", "--package", "minormajor-testing"])
             .args(["--bin", "bitcasts", "--"])
-            .arg(sample.to_string()),
+            .arg(sample.to_string())
+            .args(elements.map(|elements| elements.to_string())),
     )
 }

@@ -57,7 +57,9 @@ fn carry_out(request: Request) -> Result<(), Failure> {
         Request::Sanitize => sanitize::run(&Workspace::find()?),
         Request::Conformance(cases) => conformance::run(&Workspace::find()?, cases),
         Request::ConformanceTable => conformance_table::run(&Workspace::find()?),
-        Request::Bitcasts { sample } => bitcasts::run(&Workspace::find()?, sample),
+        Request::Bitcasts { sample, elements } => {
+            bitcasts::run(&Workspace::find()?, sample, elements)
+        }
         Request::Fuzz(wish) => fuzz::run(&Workspace::find()?, &wish),
     }
 }

@@ -234,15 +234,19 @@ pub fn align_layouts(
     };
     let mut best: Option<(i64, ArrayShape)> = None;
     for template in &search.templates() {
-        search.orders(template, Others::MajorEnd).for_each(|order| {
-            if let Some(found) = search.found(template, &order)
-                && best
-                    .as_ref()
-                    .is_none_or(|(padding, _)| found.padding < *padding)
-            {
-                best = Some((found.padding, found.shape));
-            }
-        });
+        search
+            .orders(template, Others::MajorEnd)
+            .for_each(|order, allocated| {
+                let is_better =
+                    |padding: i64| best.as_ref().is_none_or(|(best, _)| padding < *best);
+                let found =
+                    search.found(template, &order, allocated, |_, padding| is_better(padding));
+                if let Some(found) = found
+                    && is_better(found.padding)
+                {
+                    best = Some((found.padding, found.shape));
+                }
+            });
     }
     Ok(best.map(|(_, shape)| shape))
 }

@@ -2,6 +2,9 @@
 
 use smallvec::SmallVec;
 
+use super::probe::second_positions;
+use crate::layout::Tile;
+
 /// A minor-to-major order.
 pub(super) type Order = SmallVec<[usize; 6]>;
 
@@ -18,6 +21,11 @@ pub(super) struct Orders<'a> {
     pub wide: SmallVec<[bool; 6]>,
     /// How many of the most minor dimensions the tiles reach.
     pub tiled: usize,
+    /// What the orders are for: tiles, the width of each dimension, and the size of an element in
+    /// the unit of `wanted`.
+    pub tiles: &'a [Tile],
+    pub widths: &'a [i64],
+    pub element: i64,
     /// Where dimensions go whose place does not count.
     pub others: Others<'a>,
 }
@@ -32,12 +40,14 @@ pub(super) enum Others<'a> {
 }
 
 impl Orders<'_> {
-    /// Calls `visit` with every order that can serve.
+    /// Calls `visit` with every order that can serve, and how many elements it allocates, if
+    /// that can be told, or fewer.
     ///
     /// Tiles are where an order is hard to foresee, so the dimensions that they reach are tried
-    /// in every way. Of the others each is one digit, and more major ones have longer strides:
-    /// the wanted strides order them.
-    pub fn for_each(&self, mut visit: impl FnMut(Order)) {
+    /// in every way, from the minor end on: where the second index of one lies is known before
+    /// those around it are. Of the others each is one digit, and more major ones have longer
+    /// strides: the wanted strides order them.
+    pub fn for_each(&self, mut visit: impl FnMut(Order, i64)) {
         let rank = self.wanted.len();
         let start: Order = match self.others {
             Others::Near(order) => order.into(),
@@ -53,6 +63,24 @@ impl Orders<'_> {
             left: MAX_ORDERS,
         };
         search.place(self.reach(rank), &mut visit);
+    }
+
+    /// Whether the dimensions of this minor end, from a place of it on, have their second indices
+    /// where they are wanted; and what the end allocates, in elements, if that can be told. Cheap
+    /// to ask, and most orders fail here.
+    fn fit(&self, minor_end: &[usize], from: usize) -> Option<i64> {
+        let Some((positions, allocated)) =
+            second_positions(self.tiles, minor_end, self.widths, from)
+        else {
+            return Some(0);
+        };
+        let mut placed = minor_end[from..].iter().zip(&positions);
+        placed
+            .all(|(&dimension, &position)| {
+                let bits = i128::from(position) * i128::from(self.element);
+                self.wanted[dimension].is_none_or(|wanted| i128::from(wanted) == bits)
+            })
+            .then_some(allocated)
     }
 
     /// How many of the most minor dimensions can be tried in every way.
@@ -81,7 +109,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn place(&mut self, reach: usize, visit: &mut impl FnMut(Order)) {
+    fn place(&mut self, reach: usize, visit: &mut impl FnMut(Order, i64)) {
         if self.left == 0 {
             return;
         }
@@ -98,13 +126,20 @@ impl Search<'_> {
         };
         if next.is_empty() {
             self.left -= 1;
-            let order = self.with_others(reach.min(self.order.len()));
-            visit(order);
+            let placed = reach.min(self.order.len());
+            let order = self.with_others(placed);
+            if let Some(allocated) = self.orders.fit(&order, placed) {
+                visit(order, allocated);
+            }
             return;
         }
         for dimension in next {
             self.order.push(dimension);
-            self.place(reach, visit);
+            // Within the tiles' reach nothing comes between any more.
+            let placed = self.order.len();
+            if placed > reach || self.orders.fit(&self.order, placed - 1).is_some() {
+                self.place(reach, visit);
+            }
             self.order.pop();
         }
     }
@@ -199,7 +234,7 @@ mod tests {
 
     fn all(orders: &Orders<'_>) -> Vec<Vec<usize>> {
         let mut all = Vec::new();
-        orders.for_each(|order| all.push(order.to_vec()));
+        orders.for_each(|order, _| all.push(order.to_vec()));
         all
     }
 
@@ -210,15 +245,26 @@ mod tests {
             wanted: &wanted,
             wide: SmallVec::from_slice(&[true, true, false, true]),
             tiled,
+            tiles: &[],
+            widths: &[3, 2, 1, 4],
+            element: 1,
             others,
         };
         assert_eq!(all(&orders(0, Others::MajorEnd)), [[1, 3, 0, 2]]);
         assert_eq!(all(&orders(0, Others::Near(&[2, 1, 3, 0]))), [[2, 1, 3, 0]]);
         assert_eq!(
             all(&orders(1, Others::Near(&[2, 1, 3, 0]))),
-            [[2, 1, 3, 0], [1, 2, 3, 0], [3, 1, 2, 0], [0, 1, 3, 2]]
+            [[2, 1, 3, 0], [1, 2, 3, 0]]
         );
-        assert_eq!(all(&orders(4, Others::MajorEnd)).len(), 24);
+        assert_eq!(
+            all(&orders(4, Others::MajorEnd)),
+            [[2, 1, 3, 0], [1, 3, 2, 0], [1, 3, 0, 2], [1, 2, 3, 0]]
+        );
+        let free = Orders {
+            wanted: &[None; 4],
+            ..orders(4, Others::MajorEnd)
+        };
+        assert_eq!(all(&free).len(), 24);
     }
 
     #[test]
@@ -228,6 +274,9 @@ mod tests {
             wanted: &wanted,
             wide: SmallVec::from_slice(&[true; 3]),
             tiled: 0,
+            tiles: &[],
+            widths: &[1, 1, 8],
+            element: 1,
             others: Others::Near(&[2, 1, 0]),
         };
         assert_eq!(all(&orders), [[2, 0, 1], [2, 1, 0], [1, 2, 0]]);

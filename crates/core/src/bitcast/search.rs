@@ -5,7 +5,6 @@ use smallvec::{SmallVec, smallvec};
 use super::compare::Element;
 use super::correspondence::{Correspondence, End, Segment};
 use super::orders::{Order, Orders, Others};
-use super::probe::second_positions;
 use super::side::Side;
 use super::{Bitcast, decide};
 use crate::array::ArrayShape;
@@ -184,7 +183,7 @@ impl<'a> Search<'a> {
     }
 
     /// The orders in which a template may serve.
-    pub fn orders<'o>(&'o self, template: &Template<'_>, others: Others<'o>) -> Orders<'o> {
+    pub fn orders<'o>(&'o self, template: &'o Template<'_>, others: Others<'o>) -> Orders<'o> {
         let has_elements = self.shape.elements() != Some(0);
         let wide = |&width: &i64| has_elements && width != 1;
         Orders {
@@ -194,28 +193,29 @@ impl<'a> Search<'a> {
                 true => tiled_dimensions(template.tiles, self.own_sizes.len()),
                 false => 0,
             },
+            tiles: template.tiles,
+            widths: &template.widths,
+            element: self.bits,
             others,
         }
     }
 
-    /// Whether the second indices of all dimensions lie where they are wanted, and the result
-    /// is not too large: cheap to ask, and most orders fail here.
-    fn may_serve(&self, template: &Template<'_>, order: &[usize]) -> bool {
-        let Some((positions, allocated)) =
-            second_positions(template.tiles, order, &template.widths)
-        else {
-            return true;
-        };
-        let bits = |elements: i64| i128::from(elements) * i128::from(self.bits);
-        let mut wanted = self.wanted.iter().zip(&positions);
-        wanted.all(|(wanted, &position)| {
-            wanted.is_none_or(|wanted| i128::from(wanted) == bits(position))
-        }) && (self.end == End::Operand || bits(allocated) <= 8 * i128::from(self.other.bytes))
-    }
-
-    /// The template in this order, if the operation is free with it.
-    pub fn found(&self, template: &Template<'_>, order: &Order) -> Option<Found> {
-        if !self.may_serve(template, order) {
+    /// The template in this order, which allocates so many elements or more, if the operation is
+    /// free with it; only where one with at least so many bytes and elements of padding is
+    /// wanted.
+    pub fn found(
+        &self,
+        template: &Template<'_>,
+        order: &Order,
+        allocated: i64,
+        is_wanted: impl FnOnce(i64, i64) -> bool,
+    ) -> Option<Found> {
+        let bits = i128::from(allocated) * i128::from(self.bits);
+        if self.end == End::Result && bits > 8 * i128::from(self.other.bytes) {
+            return None;
+        }
+        let elements: i64 = self.own_sizes.iter().product();
+        if !is_wanted(i64::try_from((bits + 7) / 8).ok()?, allocated - elements) {
             return None;
         }
         let shape = self.shape.with_layout(self.layout(template, order)?).ok()?;

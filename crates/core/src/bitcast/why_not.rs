@@ -102,17 +102,25 @@ impl Bitcast<'_> {
         let search = Search::new(self, End::Operand)?;
         let near = search.own.minor_to_major();
         let mut best: Option<((i64, usize), ArrayShape)> = None;
-        for stage in [search.kept_or_dropped(), search.templates()] {
+        let first = search.kept_or_dropped();
+        let mut others = search.templates();
+        others.retain(|template| !first.contains(template));
+        for stage in [first, others] {
             for template in &stage {
                 search
                     .orders(template, Others::Near(near))
-                    .for_each(|order| {
-                        let Some(found) = search.found(template, &order) else {
-                            return;
+                    .for_each(|order, allocated| {
+                        let moved = moved(&order, near);
+                        let is_better = |bytes: i64| match &best {
+                            Some((best, _)) => (bytes, moved) < *best,
+                            None => true,
                         };
-                        let key = (found.bytes, moved(&order, near));
-                        if best.as_ref().is_none_or(|(best, _)| key < *best) {
-                            best = Some((key, found.shape));
+                        let found =
+                            search.found(template, &order, allocated, |bytes, _| is_better(bytes));
+                        if let Some(found) = found
+                            && is_better(found.bytes)
+                        {
+                            best = Some(((found.bytes, moved), found.shape));
                         }
                     });
             }
@@ -130,17 +138,18 @@ impl Bitcast<'_> {
         for template in &search.templates() {
             search
                 .orders(template, Others::Near(near))
-                .for_each(|order| {
+                .for_each(|order, allocated| {
                     let moved = moved(&order, near);
-                    if best.as_ref().is_some_and(|((least, _), _)| moved > *least) {
-                        return;
-                    }
-                    let Some(found) = search.found(template, &order) else {
-                        return;
+                    let is_better = |padding: i64| match &best {
+                        Some((best, _)) => (moved, padding) < *best,
+                        None => true,
                     };
-                    let key = (moved, found.padding);
-                    if best.as_ref().is_none_or(|(best, _)| key < *best) {
-                        best = Some((key, found.shape));
+                    let found =
+                        search.found(template, &order, allocated, |_, padding| is_better(padding));
+                    if let Some(found) = found
+                        && is_better(found.padding)
+                    {
+                        best = Some(((moved, found.padding), found.shape));
                     }
                 });
         }

@@ -1,5 +1,6 @@
 //! Compares the questions about bitcasts with brute force, all of them: what `cargo xtask
-//! bitcasts` runs. With an argument N, one pair in N.
+//! bitcasts` runs. With an argument N, one pair in N; with a second one, only arrays of that many
+//! elements.
 
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -8,11 +9,13 @@ use std::time::Instant;
 use minormajor_testing::bitcasts::{Counts, Domain, compare};
 
 fn main() -> ExitCode {
-    let sample = match std::env::args().nth(1).map(|n| n.parse::<u64>()) {
-        None => 1,
-        Some(Ok(sample @ 1..)) => sample,
-        Some(_) => {
-            eprintln!("expected a number N, to compare one pair in N");
+    let arguments: Result<Vec<u64>, _> = std::env::args().skip(1).map(|n| n.parse()).collect();
+    let (sample, elements) = match arguments.as_deref() {
+        Ok([]) => (1, None),
+        Ok([sample @ 1..=u64::MAX]) => (*sample, None),
+        Ok([sample @ 1..=u64::MAX, elements @ 1..=64]) => (*sample, Some(*elements as i64)),
+        _ => {
+            eprintln!("expected N, to compare one pair in N, and a number of elements up to 64");
             return ExitCode::from(2);
         }
     };
@@ -20,7 +23,7 @@ fn main() -> ExitCode {
         (Domain::Untiled, "untiled, up to 64 elements, rank 4"),
         (Domain::Tiled, "tiled and padded, up to 24 elements, rank 3"),
     ] {
-        match run(domain, sample) {
+        match run(domain, sample, elements) {
             Ok(counts) => println!("{name}: {counts}"),
             Err(disagreement) => {
                 eprintln!("{name}: {disagreement}");
@@ -32,9 +35,10 @@ fn main() -> ExitCode {
 }
 
 /// Goes through the numbers of elements on all threads, the greatest first: they take longest.
-fn run(domain: Domain, sample: u64) -> Result<Counts, String> {
+fn run(domain: Domain, sample: u64, elements: Option<i64>) -> Result<Counts, String> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let work = Mutex::new(domain.elements());
+    let wanted = |n: &i64| elements.is_none_or(|elements| elements == *n);
+    let work = Mutex::new(domain.elements().filter(wanted));
     let total = Mutex::new(Ok(Counts::default()));
     let start = Instant::now();
     std::thread::scope(|scope| {
