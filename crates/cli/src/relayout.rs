@@ -26,7 +26,7 @@ pub fn run(arguments: &Relayout, output: &mut Output) -> Result<Outcome, Stop> {
     options.input_type = arguments.input_type;
     let orders = &arguments.endians;
     options.input_order = orders.src_endian.map(Into::into);
-    options.output_order = orders.orders().destination;
+    options.output_order = orders.dst_endian.map(Into::into);
     options.memory = arguments.memory;
     options.input_strides = file_strides(
         arguments.strides.src_strides.as_deref(),
@@ -126,11 +126,17 @@ fn summary(report: &RelayoutReport) -> String {
     } else {
         String::new()
     };
+    let what = match &report.arrays[..] {
+        [array] => format!(
+            "{} to {}",
+            array.plan.class(),
+            side::described(array.orders.destination, &array.destination)
+        ),
+        arrays => format!("{} arrays", arrays.len()),
+    };
     format!(
-        "{}: {} to {}, {} bytes read, {} written in {seconds:.3} s{rate}, {:.3} s in all",
+        "{}: {what}, {} bytes read, {} written in {seconds:.3} s{rate}, {:.3} s in all",
         report.output.display(),
-        report.plan.class(),
-        side::described(report.orders.destination, &report.destination),
         report.bytes_read,
         report.bytes_written,
         report.elapsed.as_secs_f64(),

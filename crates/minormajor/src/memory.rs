@@ -47,5 +47,8 @@ pub(crate) const PACKED_HEAP: usize = 2 << 20;
 /// Bytes of heap that a relayout from file to file takes for names, headers and shapes.
 pub(crate) const FILE_HEAP: usize = 128 << 10;
 
+/// Bytes of heap that each array of a file takes for its name, its place and its shapes.
+pub(crate) const ARRAY_HEAP: usize = 4 << 10;
+
 /// Bytes of heap that each box or fill takes to be planned and prepared, in its order too.
 pub(crate) const PLANNED_HEAP: usize = 8 << 10;

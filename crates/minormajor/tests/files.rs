@@ -108,7 +108,7 @@ fn every_type_goes_through_every_layout_and_back() {
             let order: Vec<_> = (0..rank).rev().map(|d| d.to_string()).collect();
             let layout = format!("{{{}:T(8,128)(2,1)}}", order.join(","));
             let report = run(&fortran, &tiled, if rank == 0 { "" } else { &layout }).unwrap();
-            assert_eq!(shape_of(&tiled), report.destination.to_string());
+            assert_eq!(shape_of(&tiled), report.arrays[0].destination.to_string());
 
             let last = directory.path("last.npy");
             run(&tiled, &last, "").unwrap();
@@ -502,7 +502,7 @@ fn raw_files_may_have_strides() {
     let report = relayout_file(&input, &output, &options, &|_, _| {}).unwrap();
     assert_eq!(fs::read(&output).unwrap(), b"\0def\0abc");
     assert!(!folder.path().join("out.bin.shape").exists());
-    assert_eq!(report.destination.to_string(), "u8[2,3]");
+    assert_eq!(report.arrays[0].destination.to_string(), "u8[2,3]");
 
     options.input_strides = Some(strides(&[0, 1], 12));
     let short = relayout_file(&input, &output, &options, &|_, _| {}).unwrap_err();

@@ -221,7 +221,7 @@ np.savez("object.npz", a=np.array([None]))
             let mut options = RelayoutOptions::default();
             options.layout = Some(layout.parse().unwrap());
             // Opaque bytes have no order that could be asked for.
-            options.output_order = ByteOrder::Big;
+            options.output_order = Some(ByteOrder::Big);
             let output = at("ours.npy");
             relayout_file(
                 at(&format!("{number}.{from}.npy")),

@@ -15,6 +15,8 @@ pub(super) struct Contents {
     pub(super) arrays: Vec<Array>,
     /// Texts by name that belong to no array, in the file's order.
     pub(super) metadata: Vec<(String, String)>,
+    /// What the index of a set of files says beside where its arrays are.
+    pub(super) index: serde_json::Map<String, serde_json::Value>,
 }
 
 impl Contents {

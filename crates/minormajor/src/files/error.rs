@@ -10,6 +10,7 @@ use minormajor_core::{ArrayShape, ElementType, ParseError, ShapeError, ViewError
 
 use super::npy::NpyError;
 use crate::RunError;
+use crate::rules::ApplyError;
 
 /// Why a file could not be read, or moved to another one.
 #[derive(Debug, thiserror::Error)]
@@ -96,10 +97,11 @@ pub enum FileError {
         found: String,
     },
     /// Opaque elements have no value that could be another type's.
-    #[error("{}: elements of the type {found} move as they are and can't become {to}; say what they are as the input's type", shown(.path))]
+    #[error("{}: {array:?}: elements of the type {found} move as they are and can't become {to}; say what they are as the input's type", shown(.path))]
     #[allow(missing_docs)]
     Opaque {
         path: PathBuf,
+        array: Box<str>,
         found: String,
         to: ElementType,
     },
@@ -164,33 +166,26 @@ pub enum FileError {
         source: io::Error,
     },
     /// The format has no such element type.
-    #[error("{}: a .{format} file has no element type {element_type}; choose an output that ends in {holders}", shown(.path))]
+    #[error("{}: a .{format} file has no element type {element_type}, which {array:?} is of; choose an output that ends in {holders}", shown(.path))]
     #[allow(missing_docs)]
     TypeOutsideFormat {
         path: PathBuf,
+        array: Box<str>,
         format: &'static str,
         element_type: String,
         /// Endings of the formats that have it.
         holders: String,
     },
     /// The format can't say this layout.
-    #[error("{}: a .{format} file holds {limit}, which {shape} is not; choose an output that ends in {holders}", shown(.path))]
+    #[error("{}: a .{format} file holds {limit}, which {array:?}, {shape}, is not; choose an output that ends in {holders}", shown(.path))]
     #[allow(missing_docs)]
     ShapeOutsideFormat {
         path: PathBuf,
+        array: Box<str>,
         format: &'static str,
         limit: &'static str,
         shape: Box<ArrayShape>,
         /// Endings of the formats that can.
-        holders: String,
-    },
-    /// Files of this format are only read.
-    #[error("{}: .{format} files are read and not written; choose an output that ends in {holders}", shown(.path))]
-    #[allow(missing_docs)]
-    ReadOnly {
-        path: PathBuf,
-        format: &'static str,
-        /// Endings of the formats that can be written.
         holders: String,
     },
     /// A name that the format can't hold, or two arrays of one name.
@@ -210,10 +205,6 @@ pub enum FileError {
         found: u64,
         limit: u64,
     },
-    /// A file of no array, or of many, where one is moved.
-    #[error("{}: holds {found} arrays; expected a file of one", shown(.path))]
-    #[allow(missing_docs)]
-    NotOneArray { path: PathBuf, found: usize },
     /// The format holds one array a file.
     #[error("{}: a .{format} file holds one array, and here are {found}; choose an output that ends in {holders}", shown(.path))]
     #[allow(missing_docs)]
@@ -225,19 +216,28 @@ pub enum FileError {
         holders: String,
     },
     /// The layout asked for does not fit the input's array.
-    #[error("{}: {shape} can't have the layout {layout}: {source}", shown(.path))]
+    #[error("{}: {array:?}: {shape} can't have the layout {layout}: {source}", shown(.path))]
     #[allow(missing_docs)]
     Layout {
         path: PathBuf,
+        array: Box<str>,
         shape: Box<ArrayShape>,
         layout: String,
         source: Box<ShapeError>,
     },
+    /// The array that a rule fits can't become what the rule says.
+    #[error("{}: {}", shown(.path), one_line(&.source.to_string()))]
+    #[allow(missing_docs)]
+    Rule {
+        path: PathBuf,
+        source: Box<ApplyError>,
+    },
     /// No plan leads from the one layout to the other.
-    #[error("{}: {source}", shown(.path))]
+    #[error("{}: {array:?}: {source}", shown(.path))]
     #[allow(missing_docs)]
     Plan {
         path: PathBuf,
+        array: Box<str>,
         source: Box<PlanError>,
     },
     /// The plan can't be run on this machine.

@@ -48,6 +48,24 @@ pub(super) trait Format: Sync {
     /// What stands around the arrays in a new file at `path`. None of them is refused, and there
     /// is one where the format holds one.
     fn frame(&self, path: &Path, contents: &Contents) -> Result<Frame, FileError>;
+
+    /// The new files of what is named `path`: one, but for sets, whose index is the last.
+    fn files(&self, path: &Path, contents: &Contents) -> Result<Vec<NewFile>, FileError> {
+        Ok(vec![NewFile {
+            path: path.to_owned(),
+            arrays: 0..contents.arrays.len(),
+            frame: self.frame(path, contents)?,
+        }])
+    }
+}
+
+/// A file that shall be written.
+#[derive(Debug)]
+pub(super) struct NewFile {
+    pub(super) path: PathBuf,
+    /// Which of the contents' arrays it holds.
+    pub(super) arrays: Range<usize>,
+    pub(super) frame: Frame,
 }
 
 /// What keeps an array out of a format.
@@ -59,8 +77,6 @@ pub(super) enum Refusal {
     Strided,
     /// What it holds instead: words behind "a .npy file holds".
     Limit(&'static str),
-    /// Files of it are only read.
-    ReadOnly,
 }
 
 /// What stands around the arrays of a new file.
@@ -139,26 +155,20 @@ pub(super) fn check_holds(
         };
         let path = path.to_owned();
         let format = format.extension();
-        let holders = endings(
-            FORMATS
-                .iter()
-                .filter(|other| other.refuses(array).is_none()),
-        );
+        let holders = holders(array, contents.arrays.len() != 1);
+        let name = array.name.as_str().into();
         return Err(match refusal {
             Refusal::Type => FileError::TypeOutsideFormat {
                 path,
+                array: name,
                 format,
                 element_type: array.type_name(),
-                holders,
-            },
-            Refusal::ReadOnly => FileError::ReadOnly {
-                path,
-                format,
                 holders,
             },
             Refusal::Strided => FileError::Strided { path, format },
             Refusal::Limit(limit) => FileError::ShapeOutsideFormat {
                 path,
+                array: name,
                 format,
                 limit,
                 shape: Box::new(array.described()),
@@ -169,9 +179,28 @@ pub(super) fn check_holds(
     Ok(())
 }
 
+/// The endings of the formats that can hold an array, if need be beside others.
+fn holders(array: &Array, beside_others: bool) -> String {
+    let holds = |format: &&&dyn Format| format.refuses(array).is_none();
+    let holds_many = |format: &&&dyn Format| holds(format) && !format.holds_one();
+    match beside_others {
+        false => endings(FORMATS.iter().filter(holds)),
+        true if FORMATS.iter().any(|format| holds_many(&format)) => {
+            endings(FORMATS.iter().filter(holds_many))
+        }
+        true => format!(
+            "{}, for this array alone",
+            endings(FORMATS.iter().filter(holds))
+        ),
+    }
+}
+
 /// Whether an array in its layout is, byte for byte, the array in another: layouts that are
 /// written differently may be the same, as f32[1,512]{0,1} is in C order.
 pub(super) fn same_bytes(shape: &ArrayShape, ordered: &ArrayShape) -> bool {
+    if shape == ordered {
+        return true;
+    }
     let plan = Plan::new(shape, ordered);
     plan.is_ok_and(|plan| {
         plan.class() == PlanClass::Identity && plan.source_bytes() == plan.destination_bytes()

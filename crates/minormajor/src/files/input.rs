@@ -7,9 +7,8 @@ use std::path::Path;
 use minormajor_core::ArrayShape;
 use minormajor_core::plan::ByteOrder;
 
-use super::array::Within;
-use super::error::{Damage, io_error};
-use super::{Array, FileError, FileStrides, npz};
+use super::error::io_error;
+use super::{FileError, FileStrides};
 
 /// Bytes that can be read from anywhere in them.
 pub(super) trait Bytes: Read + Seek {}
@@ -139,26 +138,6 @@ pub(super) fn allocated_bytes(path: &Path, shape: &ArrayShape) -> Result<u64, Fi
             path: path.to_owned(),
             source: Box::new(source),
         }),
-    }
-}
-
-/// The bytes that hold an array of the file at `path`. What is deflated is inflated into a file
-/// without a name in the directory `scratch`.
-pub(super) fn open_array(path: &Path, array: &Array, scratch: &Path) -> Result<File, FileError> {
-    let entry = match &array.within {
-        Within::TheFile => return open(path),
-        Within::Another(path) => return open(path),
-        Within::Deflated(entry) => entry,
-    };
-    let mut inflated =
-        tempfile::tempfile_in(scratch).map_err(io_error(scratch, "make a file to inflate into"))?;
-    match npz::inflate(&open(path)?, entry, &mut inflated) {
-        Ok(()) => Ok(inflated),
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-            let expected = format!("the bytes of {:?}, deflated", array.name);
-            Err(Damage::new(entry.start, expected, error.to_string()).in_file(path, "npz"))
-        }
-        Err(error) => Err(io_error(path, "inflate it")(error)),
     }
 }
 

@@ -23,9 +23,12 @@ mod mover;
 pub mod npy;
 mod npz;
 mod output;
+mod plan;
+mod queue;
 mod raw;
 mod relayout;
 mod safetensors;
+mod sources;
 mod stream;
 mod tsr;
 
@@ -36,4 +39,5 @@ use format::{Format, Frame, Refusal, check_holds, format_of};
 pub use info::{ArrayInfo, FileInfo, inspect, inspect_reader};
 use input::Input;
 pub use mover::DEFAULT_MEMORY;
+pub use plan::{ArrayMove, FilePlan};
 pub use relayout::{RelayoutOptions, RelayoutReport, relayout_file};

@@ -1,22 +1,32 @@
-//! How an array gets from one open file into another: block by block, or through maps.
+//! How an array gets from one open file into another.
 
 use std::fs::File;
 use std::path::Path;
 
 use minormajor_core::Plan;
-use minormajor_core::plan::ByteOrders;
+use minormajor_core::plan::{ByteOrders, PlanClass};
 use minormajor_core::stream::StreamError;
 use minormajor_kernels::MappedFile;
 
+use super::Array;
+use super::at::{read_exact_at, write_all_at};
 use super::error::{FileError, io_error};
 use super::output::Output;
 use super::stream::Streaming;
-use super::{Array, RelayoutOptions};
-use crate::memory::{FILE_HEAP, PLANNED_HEAP};
-use crate::{ExtraMemory, Progress, Relayout, RunError};
+use crate::memory::PLANNED_HEAP;
+use crate::{Progress, Relayout, RunError};
 
 /// The memory that a relayout of files takes at most where nobody says another bound, in bytes.
 pub const DEFAULT_MEMORY: usize = 256 << 20;
+
+/// Arrays of fewer bytes, on both sides together, are one block.
+const SMALL: usize = 1 << 20;
+
+/// Bytes that are copied at once.
+const COPIED: usize = 1 << 20;
+
+/// What starts on such a byte of memory starts on a page.
+const PAGE: usize = 4096;
 
 /// An array's bytes in an open file.
 pub(super) struct FilePlace<'a> {
@@ -26,103 +36,218 @@ pub(super) struct FilePlace<'a> {
     pub offset: u64,
 }
 
-/// A relayout from file to file, made ready.
+/// How arrays of one shape are moved: in blocks, each through a buffer of its lane.
 pub(super) enum Mover {
-    /// Block by block, through buffers.
-    Streamed(Box<Streaming>, ExtraMemory),
+    /// Bytes that stay as they are, however many.
+    Copied,
+    /// The whole array is one block.
+    Whole(Box<Prepared>),
+    /// Cut into blocks.
+    Streamed(Box<Streaming>),
     /// Arrays that are not cut into blocks, or not into small ones: strided ones, those of rare
     /// layouts, and those with more padding than memory. Both files are mapped.
-    Mapped(Box<Relayout>, ExtraMemory),
+    Mapped(Box<Relayout>),
+}
+
+/// A plan made ready to move bytes that were read into bytes that will be written.
+pub(super) struct Prepared {
+    relayout: Relayout,
+    /// Whether padding of the value `unknown` is left: it becomes zero, as in a new file.
+    leaves_gaps: bool,
+}
+
+impl Prepared {
+    pub fn new(plan: &Plan) -> Result<Prepared, RunError> {
+        Ok(Prepared {
+            relayout: Relayout::new(plan)?.threads(1),
+            leaves_gaps: plan.bytes_written() < plan.destination_bytes(),
+        })
+    }
+
+    /// Bytes of heap that a lane takes while it runs, beside its buffer.
+    pub fn heap(&self) -> usize {
+        self.relayout.extra_memory().heap
+    }
+
+    /// Bytes of a lane's buffer.
+    pub fn buffer(&self) -> usize {
+        let source = self.relayout.source_bytes().next_multiple_of(PAGE);
+        source.saturating_add(self.relayout.destination_bytes())
+    }
+
+    /// Room for the bytes of both sides.
+    pub fn sides<'a>(&self, buffer: &'a mut [u8]) -> (&'a mut [u8], &'a mut [u8]) {
+        let source = self.relayout.source_bytes();
+        let (from, to) = buffer.split_at_mut(source.next_multiple_of(PAGE));
+        (
+            &mut from[..source],
+            &mut to[..self.relayout.destination_bytes()],
+        )
+    }
+
+    /// Moves what was read.
+    pub fn run(&self, from: &[u8], to: &mut [u8]) -> Result<(), RunError> {
+        if self.leaves_gaps {
+            to.fill(0);
+        }
+        self.relayout.run(from, to)
+    }
 }
 
 impl Mover {
-    /// Chooses a way that keeps the bound on memory.
+    /// Chooses a way that takes no more than `share` bytes of heap for a lane.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::Memory`] with what a lane needs at least. Where the bound is nobody's wish, the
+    /// array is mapped instead.
     pub fn new(
         source: &Array,
         destination: &Array,
         orders: ByteOrders,
         plan: &Plan,
-        options: &RelayoutOptions,
+        share: usize,
+        bounded: bool,
     ) -> Result<Mover, RunError> {
-        let limit = options.memory.unwrap_or(DEFAULT_MEMORY);
-        let own = FILE_HEAP + (plan.boxes().len() + plan.fills().len()) * PLANNED_HEAP;
-        let left = limit.saturating_sub(own);
-        // What the parts take, and the whole then says.
-        let with_own = |extra: ExtraMemory| ExtraMemory {
-            heap: own + extra.heap,
-            ..extra
-        };
-        let told = |error| match error {
-            RunError::Memory { least, .. } => RunError::Memory {
-                limit,
-                least: own + least,
-            },
-            error => error,
-        };
-        let threads = options.threads.unwrap_or(0);
         if let (Some(from), Some(to)) = (source.in_layout(), destination.in_layout()) {
-            match Streaming::new(from, to, orders, left, threads) {
-                Ok(streaming) => {
-                    let extra = with_own(streaming.extra_memory());
-                    return Ok(Mover::Streamed(Box::new(streaming), extra));
+            let bytes = [plan.source_bytes(), plan.destination_bytes()];
+            if plan.class() == PlanClass::Identity && bytes[0] == bytes[1] {
+                return Ok(Mover::Copied);
+            }
+            let [from_bytes, to_bytes] = bytes.map(|bytes| bytes as usize);
+            if from_bytes.saturating_add(to_bytes) <= SMALL {
+                let whole = Prepared::new(plan)?;
+                if whole.buffer() + whole.heap() <= share {
+                    return Ok(Mover::Whole(Box::new(whole)));
                 }
-                Err(StreamError::TooLittle { least, .. }) if options.memory.is_some() => {
-                    return Err(told(RunError::Memory {
-                        limit,
+            }
+            match Streaming::new(from, to, orders, share) {
+                Ok(streaming) => return Ok(Mover::Streamed(Box::new(streaming))),
+                Err(StreamError::TooLittle { least, .. }) if bounded => {
+                    return Err(RunError::Memory {
+                        limit: share,
                         least: least as usize,
-                    }));
+                    });
                 }
                 // Said to be of one array, so of a layout that is not cut, or not enough.
                 Err(_) => {}
             }
         }
-        let relayout = Relayout::new(plan)?.threads(threads);
-        let relayout = match options.memory {
-            None => relayout,
-            Some(_) => relayout.memory_limit(left).map_err(told)?,
-        };
-        let extra = with_own(relayout.extra_memory());
-        match options.memory {
-            Some(limit) if limit < extra.heap => Err(RunError::Memory {
-                limit,
-                least: extra.heap,
-            }),
-            _ => Ok(Mover::Mapped(Box::new(relayout), extra)),
-        }
+        Ok(Mover::Mapped(Box::new(Relayout::new(plan)?)))
     }
 
-    /// The most memory that it takes, beside mapped files.
-    pub fn extra_memory(&self) -> ExtraMemory {
+    /// Blocks of an array of so many bytes; none where it is mapped.
+    pub fn blocks(&self, bytes: u64) -> u64 {
         match self {
-            Mover::Streamed(_, extra) | Mover::Mapped(_, extra) => *extra,
+            Mover::Copied => bytes.div_ceil(COPIED as u64),
+            Mover::Whole(_) => 1,
+            Mover::Streamed(streaming) => streaming.blocks(),
+            Mover::Mapped(_) => 0,
         }
     }
 
-    /// Moves the array.
+    /// Bytes of a lane's buffer.
+    pub fn buffer(&self) -> usize {
+        match self {
+            Mover::Copied => COPIED,
+            Mover::Whole(whole) => whole.buffer(),
+            Mover::Streamed(streaming) => streaming.buffer(),
+            Mover::Mapped(_) => 0,
+        }
+    }
+
+    /// Bytes of heap that a lane takes beside its buffer.
+    pub fn heap(&self) -> usize {
+        match self {
+            Mover::Copied | Mover::Mapped(_) => 0,
+            Mover::Whole(whole) => whole.heap(),
+            Mover::Streamed(streaming) => streaming.heap(),
+        }
+    }
+
+    /// Bytes of heap that all lanes share.
+    pub fn shared_heap(&self, plan: &Plan) -> usize {
+        let own = planned_heap(plan);
+        match self {
+            // What is planned and what is made ready of it together take less than is planned for.
+            Mover::Copied | Mover::Whole(_) | Mover::Mapped(_) => own,
+            Mover::Streamed(streaming) => own + streaming.planned_heap(),
+        }
+    }
+
+    /// Moves one block of an array of so many bytes, and says how many bytes it wrote. `buffer`
+    /// has what [`buffer`](Mover::buffer) says.
     pub fn run(
         &self,
+        number: u64,
+        bytes: u64,
+        buffer: &mut [u8],
         source: &FilePlace<'_>,
         destination: &FilePlace<'_>,
-        output: &Output,
-        progress: Progress<'_>,
-    ) -> Result<(), FileError> {
+    ) -> Result<u64, FileError> {
         match self {
-            Mover::Streamed(streaming, _) => streaming.run(source, destination, progress),
-            Mover::Mapped(relayout, _) => {
-                let mapped = MappedFile::open_read(source.file)
-                    .map_err(io_error(source.path, "map it into memory"))?;
-                let mut map = output.map()?;
-                let data = &mut map[destination.offset as usize..];
-                relayout
-                    .run_with_progress(&mapped[source.offset as usize..], data, progress)
-                    .map_err(|error| FileError::Run {
-                        path: source.path.to_owned(),
-                        source: error,
-                    })?;
-                // Some systems rename no file that is mapped: the map is gone at the end.
-                map.flush()
-                    .map_err(io_error(destination.path, "write it to the disk"))
+            Mover::Copied => {
+                let at = number * COPIED as u64;
+                let part = &mut buffer[..(bytes - at).min(COPIED as u64) as usize];
+                source.read(part, at)?;
+                destination.write(part, at)?;
+                Ok(part.len() as u64)
             }
+            Mover::Whole(whole) => {
+                let (from, to) = whole.sides(buffer);
+                source.read(from, 0)?;
+                whole
+                    .run(from, to)
+                    .map_err(|error| destination.refused(error))?;
+                destination.write(to, 0)?;
+                Ok(to.len() as u64)
+            }
+            Mover::Streamed(streaming) => streaming.run(number, buffer, source, destination),
+            Mover::Mapped(_) => Ok(0),
         }
     }
+}
+
+impl FilePlace<'_> {
+    /// Fills a buffer with bytes of the array.
+    pub fn read(&self, buffer: &mut [u8], at: u64) -> Result<(), FileError> {
+        read_exact_at(self.file, buffer, self.offset + at).map_err(io_error(self.path, "read it"))
+    }
+
+    /// Writes bytes of the array.
+    pub fn write(&self, buffer: &[u8], at: u64) -> Result<(), FileError> {
+        write_all_at(self.file, buffer, self.offset + at).map_err(io_error(self.path, "write it"))
+    }
+
+    pub fn refused(&self, source: RunError) -> FileError {
+        FileError::Run {
+            path: self.path.to_owned(),
+            source,
+        }
+    }
+}
+
+/// Bytes of heap that a plan takes, or what is made ready of it.
+pub(super) fn planned_heap(plan: &Plan) -> usize {
+    (1 + plan.boxes().len() + plan.fills().len()) * PLANNED_HEAP
+}
+
+/// Moves an array through maps of both files.
+pub(super) fn run_mapped(
+    relayout: &Relayout,
+    source: &FilePlace<'_>,
+    destination: &FilePlace<'_>,
+    output: &Output,
+    progress: Progress<'_>,
+) -> Result<(), FileError> {
+    let mapped =
+        MappedFile::open_read(source.file).map_err(io_error(source.path, "map it into memory"))?;
+    let mut map = output.map()?;
+    let data = &mut map[destination.offset as usize..];
+    relayout
+        .run_with_progress(&mapped[source.offset as usize..], data, progress)
+        .map_err(|error| source.refused(error))?;
+    // Some systems rename no file that is mapped: the map is gone at the end.
+    map.flush()
+        .map_err(io_error(destination.path, "write it to the disk"))
 }

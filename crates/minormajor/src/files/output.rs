@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use minormajor_kernels::MappedFileMut;
+use same_file::Handle;
 use tempfile::NamedTempFile;
 
 use super::Frame;
@@ -22,8 +23,8 @@ pub(super) struct Output {
 
 impl Output {
     /// Checks whether a file can be made at `path`, as far as that can be known before: it is no
-    /// directory, not the input, and its own directory is there.
-    pub(super) fn check(path: &Path, input: &Path) -> Result<(), FileError> {
+    /// directory, none of the inputs, and its own directory is there.
+    pub(super) fn check(path: &Path, inputs: &[&Path]) -> Result<(), FileError> {
         let not_a_file = |found| FileError::NotAFile {
             path: path.to_owned(),
             found,
@@ -41,13 +42,17 @@ impl Output {
             });
         }
         // An error means that there is no such output yet.
-        if same_file::is_same_file(path, input).unwrap_or(false) {
-            return Err(FileError::OutputIsInput {
+        let Ok(old) = Handle::from_path(path) else {
+            return Ok(());
+        };
+        let same = |input: &&&Path| Handle::from_path(input).is_ok_and(|input| input == old);
+        match inputs.iter().find(same) {
+            None => Ok(()),
+            Some(input) => Err(FileError::OutputIsInput {
                 path: path.to_owned(),
-                input: input.to_owned(),
-            });
+                input: input.to_path_buf(),
+            }),
         }
-        Ok(())
     }
 
     /// Makes the files and reserves the blocks for all of them.
@@ -90,6 +95,11 @@ impl Output {
         })
     }
 
+    /// The name that it will have.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The file itself.
     pub(super) fn file(&self) -> &File {
         self.file.as_file()
@@ -111,6 +121,41 @@ impl Output {
             .map_err(io_error(&self.path, "map it into memory"))
     }
 
+    /// Gives the files of a set their names, or the only one its.
+    ///
+    /// The last is the index of the others: so that none names files of another set, the old one
+    /// goes before the first of them comes, and the new one comes when they are all there.
+    pub(super) fn commit_all(mut outputs: Vec<Output>) -> Result<(), FileError> {
+        let Some(index) = outputs.pop() else {
+            return Ok(());
+        };
+        for output in &outputs {
+            output.sync()?;
+        }
+        let mut old = match outputs.is_empty() {
+            true => None,
+            false => set_aside(&index.path)?,
+        };
+        for output in outputs {
+            if let Err(error) = output.commit() {
+                if let Some(old) = old {
+                    // Already failing; the first error is the one to tell.
+                    let _ = old.persist(&index.path);
+                }
+                return Err(error);
+            }
+            // From here on, what it names is not what it was.
+            old = None;
+        }
+        index.commit()
+    }
+
+    fn sync(&self) -> Result<(), FileError> {
+        self.file()
+            .sync_data()
+            .map_err(io_error(&self.path, "write it to the disk"))
+    }
+
     /// Gives the files their names. What stood there is replaced; where it was a link, the link
     /// is.
     ///
@@ -118,10 +163,7 @@ impl Output {
     /// another one, whenever this is cut short, the old shape goes first, then the new array
     /// comes, then its shape.
     pub(super) fn commit(self) -> Result<(), FileError> {
-        self.file
-            .as_file()
-            .sync_data()
-            .map_err(io_error(&self.path, "write it to the disk"))?;
+        self.sync()?;
         let Some((beside, shape)) = self.beside else {
             return rename(self.file, &self.path);
         };

@@ -59,7 +59,7 @@ impl Format for Raw {
                 view,
                 ..Array::new(input.stem(), shape, input.order.unwrap_or_default(), 0)
             }],
-            metadata: Vec::new(),
+            ..Contents::default()
         })
     }
 

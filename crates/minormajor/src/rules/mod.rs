@@ -161,6 +161,11 @@ impl Rules {
         })
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
     /// The rules, in their order.
     pub fn rules(&self) -> &[Rule] {
         &self.rules

@@ -49,7 +49,7 @@ impl Format for Npy {
         input.check_length(&header.shape, offset)?;
         Ok(Contents {
             arrays: vec![array(input.stem(), header)],
-            metadata: Vec::new(),
+            ..Contents::default()
         })
     }
 

@@ -50,7 +50,7 @@ impl Format for Npz {
         }
         Ok(Contents {
             arrays,
-            metadata: Vec::new(),
+            ..Contents::default()
         })
     }
 

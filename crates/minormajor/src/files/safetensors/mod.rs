@@ -214,6 +214,7 @@ fn arrays(header: Header, data: u64, length: u64) -> Result<Contents, Damage> {
     Ok(Contents {
         arrays: arrays.into_iter().map(|(_, array)| array).collect(),
         metadata: header.metadata,
+        ..Contents::default()
     })
 }
 

@@ -1,6 +1,7 @@
 //! Sets of files: an index in JSON says in which file each array is.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ops::Range;
 use std::path::{Component, Path};
 
 use serde::Deserialize;
@@ -9,6 +10,7 @@ use super::header::{Pairs, json_damage};
 use super::{Safetensors, read};
 use crate::files::array::Within;
 use crate::files::error::{Damage, excerpt};
+use crate::files::format::NewFile;
 use crate::files::input::open;
 use crate::files::{Array, Contents, FileError, Format, Frame, Input, Refusal};
 
@@ -18,9 +20,12 @@ const MAX_INDEX: u64 = 100_000_000;
 /// The index of a set of files.
 pub(in crate::files) struct Sharded;
 
-/// What an index says; its own metadata (the set's size) is made anew by whoever writes one.
+/// What an index says.
 #[derive(Deserialize)]
 struct Index {
+    /// The size of all arrays, which is made anew by whoever writes one, and what else is there.
+    #[serde(default)]
+    metadata: serde_json::Map<String, serde_json::Value>,
     weight_map: Pairs,
 }
 
@@ -50,7 +55,10 @@ impl Format for Sharded {
             shards.entry(shard).or_default().insert(array);
         }
         let directory = path.parent().unwrap_or(Path::new(""));
-        let mut contents = Contents::default();
+        let mut contents = Contents {
+            index: index.metadata,
+            ..Contents::default()
+        };
         for (shard, names) in shards {
             // A name that climbs out of the directory, or is a path, is nobody's shard.
             let mut parts = Path::new(shard).components();
@@ -99,17 +107,100 @@ impl Format for Sharded {
         Ok(contents)
     }
 
-    fn refuses(&self, _: &Array) -> Option<Refusal> {
-        Some(Refusal::ReadOnly)
+    fn refuses(&self, array: &Array) -> Option<Refusal> {
+        Safetensors.refuses(array)
     }
 
     fn holds_one(&self) -> bool {
         false
     }
 
-    fn frame(&self, _: &Path, _: &Contents) -> Result<Frame, FileError> {
-        unreachable!("every array is refused")
+    fn holds_metadata(&self) -> bool {
+        true
     }
+
+    /// The index alone: what [`files`](Format::files) puts behind the files that it names.
+    fn frame(&self, path: &Path, contents: &Contents) -> Result<Frame, FileError> {
+        let text = index(path, contents).into_bytes();
+        Ok(Frame {
+            length: text.len() as u64,
+            pieces: vec![(0, text)],
+            ..Frame::default()
+        })
+    }
+
+    /// As many files as the arrays come from, and the index.
+    fn files(&self, path: &Path, contents: &Contents) -> Result<Vec<NewFile>, FileError> {
+        let mut names = HashSet::new();
+        for array in &contents.arrays {
+            if !names.insert(&array.name) {
+                return Err(FileError::ArrayName {
+                    path: path.to_owned(),
+                    format: self.extension(),
+                    name: array.name.clone(),
+                });
+            }
+        }
+        let mut files = Vec::new();
+        for (name, arrays) in shards(path, contents) {
+            let path = path.with_file_name(name);
+            let held = Contents {
+                arrays: contents.arrays[arrays.clone()].to_vec(),
+                metadata: contents.metadata.clone(),
+                ..Contents::default()
+            };
+            files.push(NewFile {
+                frame: Safetensors.frame(&path, &held)?,
+                path,
+                arrays,
+            });
+        }
+        let end = contents.arrays.len();
+        files.push(NewFile {
+            path: path.to_owned(),
+            arrays: end..end,
+            frame: self.frame(path, contents)?,
+        });
+        Ok(files)
+    }
+}
+
+/// The files of a set, by the names that are usual for them, and which arrays each holds: those
+/// that were in one file stay so.
+fn shards(path: &Path, contents: &Contents) -> Vec<(String, Range<usize>)> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let stem = &name[..name.len() - Sharded.extension().len() - 1];
+    let mut parts: Vec<Range<usize>> = Vec::new();
+    for (place, array) in contents.arrays.iter().enumerate() {
+        match parts.last_mut() {
+            Some(last) if contents.arrays[last.start].within == array.within => {
+                last.end = place + 1;
+            }
+            _ => parts.push(place..place + 1),
+        }
+    }
+    let count = parts.len();
+    let parts = parts.into_iter().enumerate();
+    let named = parts.map(|(number, arrays)| {
+        let name = format!("{stem}-{:05}-of-{count:05}.safetensors", number + 1);
+        (name, arrays)
+    });
+    named.collect()
+}
+
+/// The text of an index, as transformers writes it: keys in order, with the bytes of all arrays.
+fn index(path: &Path, contents: &Contents) -> String {
+    let mut metadata = contents.index.clone();
+    let bytes: u64 = contents.arrays.iter().map(Array::bytes).sum();
+    metadata.insert("total_size".to_owned(), bytes.into());
+    let mut files = serde_json::Map::new();
+    for (name, arrays) in shards(path, contents) {
+        for array in &contents.arrays[arrays] {
+            files.insert(array.name.clone(), name.clone().into());
+        }
+    }
+    let index = serde_json::json!({ "metadata": metadata, "weight_map": files });
+    format!("{index:#}\n")
 }
 
 fn read_shard(path: &Path) -> Result<Contents, FileError> {

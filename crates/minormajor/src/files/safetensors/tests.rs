@@ -23,6 +23,7 @@ fn file(arrays: &[(&str, &str)], metadata: &[(&str, &str)]) -> Vec<u8> {
             .iter()
             .map(|(name, value)| (name.to_string(), value.to_string()))
             .collect(),
+        ..Contents::default()
     };
     for array in &contents.arrays {
         assert_eq!(Safetensors.refuses(array), None, "{}", array.name);

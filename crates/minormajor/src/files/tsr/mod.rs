@@ -48,7 +48,7 @@ impl Format for Tsr {
         let array = Array::new(input.stem(), shape, ByteOrder::Little, HEADER as u64);
         Ok(Contents {
             arrays: vec![array],
-            metadata: Vec::new(),
+            ..Contents::default()
         })
     }
 

@@ -1,0 +1,412 @@
+//! What becomes of every array of a file, known before any of them is moved.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use minormajor_core::plan::ByteOrders;
+use minormajor_core::{ArrayShape, Layout, Plan, ShapeError, StridedView};
+
+use super::array::Within;
+use super::format::NewFile;
+use super::input::open;
+use super::output::Output;
+use super::queue::{Item, Queue};
+use super::sources::Sources;
+use super::{
+    Array, Contents, FileError, Input, Kind, RelayoutOptions, RelayoutReport, check_holds,
+    format_of, order_of,
+};
+use crate::rules::{Rules, Target};
+use crate::{ExtraMemory, Progress};
+
+/// What becomes of an array of a file.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ArrayMove {
+    /// Its name, in both files.
+    pub name: String,
+    /// The rule that it fits, by its number from 0; `None` where none does.
+    pub rule: Option<usize>,
+    /// The array in the input; without a layout if it has strides of its own. Opaque elements are
+    /// bytes, `u8`, along one more dimension, the last and most minor one.
+    pub source: ArrayShape,
+    /// The array in the output; without a layout if it has strides of its own. Its dimensions are
+    /// in the order that the rule says.
+    pub destination: ArrayShape,
+    /// NumPy's description of opaque elements, as Python's text: `'<M8[ns]'`.
+    pub opaque: Option<String>,
+    /// The byte orders of both; little where elements have one byte.
+    pub orders: ByteOrders,
+    /// How it is moved. Arrays that are moved alike share one.
+    pub plan: Arc<Plan>,
+}
+
+/// A relayout of a file, planned: nothing is written before [`run`](FilePlan::run).
+///
+/// ```
+/// use minormajor::files::{FilePlan, RelayoutOptions, npy};
+/// use minormajor::plan::{ByteOrder, PlanClass};
+/// use minormajor::rules::Rules;
+/// use minormajor::ElementType;
+///
+/// let directory = tempfile::tempdir()?;
+/// let (rows, turned) = (directory.path().join("rows.npy"), directory.path().join("turned.npy"));
+/// let mut bytes = npy::header(ElementType::U8, ByteOrder::Little, &[2, 3], false).unwrap();
+/// bytes.extend(b"abcdef");
+/// std::fs::write(&rows, bytes)?;
+///
+/// let mut options = RelayoutOptions::default();
+/// options.rules = Rules::new(["rows: OI -> IO".parse()?]);
+/// let plan = FilePlan::new(&rows, &turned, &options)?;
+/// assert_eq!(plan.arrays()[0].destination.to_string(), "u8[3,2]{1,0}");
+/// assert_eq!(plan.arrays()[0].plan.class(), PlanClass::Permute);
+/// plan.run(&|_, _| {})?;
+/// assert!(std::fs::read(&turned)?.ends_with(b"adbecf"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct FilePlan {
+    started: Instant,
+    input: PathBuf,
+    file: File,
+    output: PathBuf,
+    /// As they lie in the input, dimensions in their new order.
+    sources: Vec<Array>,
+    files: Vec<NewFile>,
+    arrays: Vec<ArrayMove>,
+    metadata_lost: Vec<String>,
+    queue: Queue,
+}
+
+impl FilePlan {
+    /// Plans what [`relayout_file`](super::relayout_file) does with the same arguments: reads the
+    /// input's headers, and checks whether the output can be made and its format can hold it.
+    ///
+    /// # Errors
+    ///
+    /// [`FileError`], on one line, with the cause and a remedy.
+    pub fn new(
+        input: impl AsRef<Path>,
+        output: impl AsRef<Path>,
+        options: &RelayoutOptions,
+    ) -> Result<FilePlan, FileError> {
+        FilePlan::of_paths(input.as_ref(), output.as_ref(), options)
+    }
+
+    fn of_paths(
+        input: &Path,
+        output: &Path,
+        options: &RelayoutOptions,
+    ) -> Result<FilePlan, FileError> {
+        let started = Instant::now();
+        let file = open(input)?;
+        let input_format = format_of(input)?;
+        let output_format = format_of(output)?;
+        Output::check(output, &[input])?;
+
+        let mut bytes = &file;
+        let mut from = Input::new(input, &mut bytes)?;
+        from.given = options.input_shape.as_ref();
+        from.order = options.input_order;
+        from.strides = options.input_strides.as_ref();
+        let mut contents = input_format.read(&mut from)?;
+        if let Some(element_type) = options.input_type {
+            contents.name_opaque(input, element_type)?;
+        }
+        let metadata_lost = match output_format.holds_metadata() {
+            true => Vec::new(),
+            false => contents
+                .metadata
+                .iter()
+                .map(|(name, _)| name.clone())
+                .collect(),
+        };
+        let paths = Paths { input, output };
+        let mut target = Contents {
+            arrays: Vec::with_capacity(contents.arrays.len()),
+            metadata: contents.metadata,
+            index: contents.index,
+        };
+        let mut sources = Vec::with_capacity(contents.arrays.len());
+        let mut found = Vec::with_capacity(contents.arrays.len());
+        for array in contents.arrays {
+            let described = array.described();
+            let (rule, from, to) = paths.target(array, options)?;
+            found.push((rule, described));
+            sources.push(from);
+            target.arrays.push(to);
+        }
+        check_holds(output_format, output, &target)?;
+
+        let mut plans = HashMap::new();
+        let mut arrays = Vec::with_capacity(sources.len());
+        for ((rule, described), (from, to)) in
+            found.into_iter().zip(sources.iter().zip(&target.arrays))
+        {
+            let orders = ByteOrders {
+                source: from.order,
+                destination: to.order,
+            };
+            let make = || {
+                Plan::converting(from.place(), to.place(), orders)
+                    .map(Arc::new)
+                    .map_err(|error| FileError::Plan {
+                        path: input.to_owned(),
+                        array: from.name.as_str().into(),
+                        source: Box::new(error),
+                    })
+            };
+            let plan = match (from.in_layout(), to.in_layout()) {
+                (Some(source), Some(destination)) => {
+                    let key = (source.clone(), destination.clone(), orders);
+                    match plans.get(&key) {
+                        Some(plan) => Arc::clone(plan),
+                        None => Arc::clone(plans.entry(key).or_insert(make()?)),
+                    }
+                }
+                _ => make()?,
+            };
+            arrays.push(ArrayMove {
+                name: from.name.clone(),
+                rule,
+                source: described,
+                destination: to.described(),
+                opaque: match &from.kind {
+                    Kind::Opaque { descr, .. } => Some(descr.clone()),
+                    _ => None,
+                },
+                orders,
+                plan,
+            });
+        }
+        drop(plans);
+
+        let files = output_format.files(output, &target)?;
+        let inputs = Sources::paths(input, &sources);
+        for new in &files {
+            Output::check(&new.path, &inputs)?;
+        }
+        let mut items = Vec::with_capacity(arrays.len());
+        for (number, new) in files.iter().enumerate() {
+            for (array, &offset) in new.arrays.clone().zip(&new.frame.offsets) {
+                items.push(Item {
+                    array,
+                    file: number,
+                    offset,
+                });
+            }
+        }
+        let queue =
+            Queue::new(items, &sources, &target.arrays, &arrays, options).map_err(|source| {
+                FileError::Run {
+                    path: output.to_owned(),
+                    source,
+                }
+            })?;
+        Ok(FilePlan {
+            started,
+            input: input.to_owned(),
+            file,
+            output: output.to_owned(),
+            sources,
+            files,
+            arrays,
+            metadata_lost,
+            queue,
+        })
+    }
+
+    /// The arrays, in the input's order.
+    pub fn arrays(&self) -> &[ArrayMove] {
+        &self.arrays
+    }
+
+    /// Names of the input's metadata that the output's format has no place for.
+    pub fn metadata_lost(&self) -> &[String] {
+        &self.metadata_lost
+    }
+
+    /// The files that will be written, the one that is named last: its set's files come before an
+    /// index.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.files.iter().map(|new| &*new.path)
+    }
+
+    /// The most memory that it takes, beside mapped files.
+    pub fn extra_memory(&self) -> ExtraMemory {
+        self.queue.extra_memory()
+    }
+
+    /// Bytes that are read from the input's arrays.
+    pub fn bytes_read(&self) -> u64 {
+        let bytes = self.arrays.iter().map(|array| array.plan.bytes_read());
+        bytes.map(|bytes| bytes as u64).sum()
+    }
+
+    /// Bytes that are written to the output's arrays, padding included.
+    pub fn bytes_written(&self) -> u64 {
+        let bytes = self.arrays.iter().map(|array| array.plan.bytes_written());
+        bytes.map(|bytes| bytes as u64).sum()
+    }
+
+    /// Moves the arrays: in one pass, in the order of the output's bytes.
+    ///
+    /// `progress` is told the bytes of the output's arrays that are done, and their total.
+    ///
+    /// # Errors
+    ///
+    /// [`FileError`]: what the system says, or deflated arrays that are damaged. There is no new
+    /// file then, and what stood there stays.
+    pub fn run(self, progress: Progress<'_>) -> Result<RelayoutReport, FileError> {
+        let sources = Sources::open(&self.input, &self.file, &self.output, &self.sources)?;
+        let outputs = self.files.iter();
+        let outputs = outputs.map(|new| Output::create(&new.path, &new.frame));
+        let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
+        let moving = Instant::now();
+        self.queue.run(&sources, &outputs, progress)?;
+        let moving = moving.elapsed();
+        for (output, new) in outputs.iter().zip(&self.files) {
+            output.write_checksums(&new.frame)?;
+        }
+        Output::commit_all(outputs)?;
+        Ok(RelayoutReport {
+            bytes_read: self.bytes_read(),
+            bytes_written: self.bytes_written(),
+            extra: self.extra_memory(),
+            output: self.output,
+            arrays: self.arrays,
+            metadata_lost: self.metadata_lost,
+            moving,
+            elapsed: self.started.elapsed(),
+        })
+    }
+}
+
+/// Both files, for errors.
+struct Paths<'a> {
+    input: &'a Path,
+    output: &'a Path,
+}
+
+impl Paths<'_> {
+    /// The rule of an array, the array with its dimensions in the rule's order, and the array in
+    /// the output.
+    fn target(
+        &self,
+        array: Array,
+        options: &RelayoutOptions,
+    ) -> Result<(Option<usize>, Array, Array), FileError> {
+        let refused = |error: ShapeError| FileError::Shape {
+            path: self.input.to_owned(),
+            source: Box::new(error),
+        };
+        let elements = array.elements();
+        let Target {
+            rule,
+            source,
+            shape,
+            ..
+        } = options
+            .rules
+            .apply(&array.name, &elements)
+            .map_err(|error| FileError::Rule {
+                path: self.input.to_owned(),
+                source: Box::new(error),
+            })?;
+        let array = self.permuted(array, source, rule, &options.rules)?;
+        let kept = rule.is_some() || (!options.rules.is_empty() && options.layout.is_none());
+        let shape = match (kept, &options.layout) {
+            (true, _) => shape,
+            (false, layout) => {
+                let layout = layout
+                    .clone()
+                    .unwrap_or_else(|| Layout::descending(shape.rank()));
+                let text = layout.to_string();
+                shape
+                    .with_layout(layout)
+                    .map_err(|error| FileError::Layout {
+                        path: self.input.to_owned(),
+                        array: array.name.as_str().into(),
+                        shape: Box::new(shape.clone()),
+                        layout: text,
+                        source: Box::new(error),
+                    })?
+            }
+        };
+        let kind = match (&array.kind, options.element_type) {
+            (Kind::Opaque { .. }, Some(to)) => {
+                return Err(FileError::Opaque {
+                    path: self.input.to_owned(),
+                    array: array.name.as_str().into(),
+                    found: array.type_name(),
+                    to,
+                });
+            }
+            (_, Some(_)) => Kind::Named,
+            (kind, None) => kind.clone(),
+        };
+        let element_type = options.element_type.unwrap_or(shape.element_type());
+        let shape = shape.with_element_type(element_type).map_err(refused)?;
+        let view = match &options.output_strides {
+            Some(strides) => Some(strides.view(self.output, &shape)?),
+            None => None,
+        };
+        let order = match (options.output_order, options.rules.is_empty()) {
+            (Some(order), _) => Some(order),
+            (None, true) => None,
+            (None, false) => Some(array.order),
+        };
+        let target = Array {
+            name: array.name.clone(),
+            shape: array.with_elements(shape).map_err(refused)?,
+            kind,
+            within: match &array.within {
+                Within::Another(path) => Within::Another(path.clone()),
+                _ => Within::TheFile,
+            },
+            offset: 0,
+            view,
+            order: order_of(element_type, order),
+        };
+        Ok((rule, array, target))
+    }
+
+    /// The same bytes, with the dimensions of the elements in the order of a rule: `source`.
+    fn permuted(
+        &self,
+        array: Array,
+        source: ArrayShape,
+        rule: Option<usize>,
+        rules: &Rules,
+    ) -> Result<Array, FileError> {
+        let permutation = rule.and_then(|rule| rules.rules()[rule].permutation());
+        let Some(permutation) = permutation else {
+            return Ok(array);
+        };
+        let view = match &array.view {
+            None => None,
+            Some(view) => {
+                let places = permutation.as_slice().iter();
+                let strides: Vec<_> = places.map(|&place| view.strides()[place]).collect();
+                let view = StridedView::of_array(&source, &strides, view.offset());
+                Some(view.map_err(|error| FileError::View {
+                    path: self.input.to_owned(),
+                    source: Box::new(error),
+                })?)
+            }
+        };
+        let shape = array
+            .with_elements(source)
+            .map_err(|error| FileError::Shape {
+                path: self.input.to_owned(),
+                source: Box::new(error),
+            })?;
+        Ok(Array {
+            shape,
+            view,
+            ..array
+        })
+    }
+}
