@@ -1,22 +1,100 @@
 //! The command line's arguments.
 
+use std::error::Error as _;
+use std::ffi::OsString;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::{ContextKind, ContextValue};
+use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 
 use minormajor::ElementType;
 use minormajor::plan::{ByteOrder, ByteOrders};
 
+use crate::error::{RequestError, USAGE};
 use crate::{help, memory};
 
 /// Array shapes and memory layouts: where every element lies, and any layout to any other.
 #[derive(Debug, Parser)]
-#[command(name = "minormajor", version, max_term_width = 100, after_help = help::SHAPES)]
+#[command(name = "minormajor", version, max_term_width = 100, after_help = help::top())]
 #[command(arg_required_else_help = true, disable_help_subcommand = true)]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+    /// Whether to write in colour; auto means on a terminal, unless NO_COLOR is set
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t = ColorChoice::Auto,
+        hide_possible_values = true
+    )]
+    pub color: ColorChoice,
+}
+
+impl Arguments {
+    /// Reads the command line; one that is wrong, or asks for help, is answered here, and the exit
+    /// code is what is left.
+    pub fn read() -> Result<Arguments, ExitCode> {
+        let line: Vec<OsString> = std::env::args_os().collect();
+        // Errors have colours too, or not, and come before there are any arguments.
+        let choice = color_choice(&line);
+        set_color(choice);
+        let mut command = Arguments::command().color(choice);
+        let read = command
+            .try_get_matches_from_mut(line)
+            .and_then(|matches| Arguments::from_arg_matches(&matches));
+        let arguments = read.map_err(|error| report(error.format(&mut command)))?;
+        set_color(arguments.color);
+        Ok(arguments)
+    }
+}
+
+/// What `--color` says in a command line that may be wrong.
+fn color_choice(line: &[OsString]) -> ColorChoice {
+    let mut arguments = line.iter().map(|argument| argument.to_str().unwrap_or(""));
+    let mut choice = ColorChoice::Auto;
+    while let Some(argument) = arguments.next() {
+        let value = match argument.strip_prefix("--color") {
+            Some("") => arguments.next(),
+            Some(value) => value.strip_prefix('='),
+            None if argument == "--" => break,
+            None => None,
+        };
+        choice = value.and_then(|value| value.parse().ok()).unwrap_or(choice);
+    }
+    choice
+}
+
+/// For all that is written from here on.
+fn set_color(choice: ColorChoice) {
+    match choice {
+        ColorChoice::Auto => anstream::ColorChoice::Auto,
+        ColorChoice::Always => anstream::ColorChoice::Always,
+        ColorChoice::Never => anstream::ColorChoice::Never,
+    }
+    .write_global();
+}
+
+/// Says what is wrong with a command line, or the help that it asks for.
+fn report(error: clap::Error) -> ExitCode {
+    let value = error.source().and_then(|source| source.downcast_ref());
+    let Some(value): Option<&RequestError> = value else {
+        // Nobody is left to tell if this fails.
+        let _ = error.print();
+        return match error.exit_code() {
+            0 => ExitCode::SUCCESS,
+            _ => USAGE.into(),
+        };
+    };
+    match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(option)) => value.report_of(option),
+        _ => value.report(),
+    }
+    USAGE.into()
 }
 
 /// One command a job.
@@ -42,6 +120,10 @@ pub enum Command {
     Hlo(Hlo),
     /// Which part of an array each device has, by a sharding
     Sharding(Sharding),
+    /// A script for a shell that completes commands and options
+    Completions(Completions),
+    /// Write the manual pages
+    Man(Man),
 }
 
 /// Arguments of `describe`.
@@ -86,9 +168,6 @@ pub struct Draw {
     /// Columns to draw in [default: the terminal's, else 80]
     #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(1..))]
     pub width: Option<u16>,
-    /// Whether to colour rows and tiles; auto means on a terminal, unless NO_COLOR is set
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = ColorChoice::Auto)]
-    pub color: ColorChoice,
 }
 
 /// Arguments of `plan`.
@@ -298,15 +377,18 @@ impl Endians {
 }
 
 /// An element type by its name.
-fn element_type(text: &str) -> Result<ElementType, String> {
+fn element_type(text: &str) -> Result<ElementType, RequestError> {
     text.parse()
-        .map_err(|_| "expected an element type such as f32, f16 or bf16".to_owned())
+        .map_err(|error| RequestError::new(text, 1, error))
 }
 
 /// A number of threads: at least one.
-fn threads(text: &str) -> Result<usize, String> {
+fn threads(text: &str) -> Result<usize, RequestError> {
     match text.parse() {
-        Ok(0) | Err(_) => Err("expected a number of threads, 1 or more".to_owned()),
+        Ok(0) | Err(_) => {
+            let error = "expected a number of threads, 1 or more";
+            Err(RequestError::new(text, 1, error))
+        }
         Ok(threads) => Ok(threads),
     }
 }
@@ -365,13 +447,19 @@ pub struct Sharding {
     pub json: bool,
 }
 
-/// When to write in colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ColorChoice {
-    /// On a terminal, unless `NO_COLOR` is set.
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
+/// Arguments of `completions`.
+#[derive(Args, Debug)]
+#[command(after_help = help::COMPLETIONS)]
+pub struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: Shell,
+}
+
+/// Arguments of `man`.
+#[derive(Args, Debug)]
+#[command(after_help = help::MAN)]
+pub struct Man {
+    /// The folder to write them to; it is made where there is none
+    pub folder: PathBuf,
 }

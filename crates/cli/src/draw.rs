@@ -1,8 +1,10 @@
 //! `draw`: the picture of an array, on the terminal or as an SVG file.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
-use crate::arguments::{ColorChoice, Draw};
+use anstream::{AutoStream, ColorChoice};
+
+use crate::arguments::Draw;
 use crate::error::{Outcome, Stop};
 use crate::output::{Output, write_beside};
 use crate::request;
@@ -15,11 +17,10 @@ pub fn run(arguments: &Draw, output: &mut Output) -> Result<Outcome, Stop> {
     let picture = Picture::new(&array).map_err(|error| request::without_size(text, &error))?;
     match &arguments.output {
         Some(path) => write_beside(path, &picture.to_svg())?,
-        None => output.write_all(
-            picture
-                .to_text(width(arguments), colour(arguments))
-                .as_bytes(),
-        )?,
+        None => {
+            let colour = AutoStream::choice(&io::stdout()) != ColorChoice::Never;
+            output.write_all(picture.to_text(width(arguments), colour).as_bytes())?;
+        }
     }
     Ok(Outcome::Done)
 }
@@ -33,16 +34,4 @@ fn width(arguments: &Draw) -> usize {
         .or_else(columns)
         .unwrap_or(80);
     usize::from(width)
-}
-
-fn colour(arguments: &Draw) -> bool {
-    match arguments.color {
-        ColorChoice::Always => true,
-        ColorChoice::Never => false,
-        ColorChoice::Auto => {
-            let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-            let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-            io::stdout().is_terminal() && !forbidden && !dumb
-        }
-    }
 }

@@ -1,11 +1,24 @@
-//! What goes wrong, said in one line: `minormajor: <what>: <cause>`.
+//! What goes wrong, said in one line: `minormajor: <what>: <cause>`; on a terminal with what is at
+//! fault underlined below it.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
+use anstream::eprintln;
+use anstyle::{AnsiColor, Style};
 use minormajor::ParseError;
+use minormajor::files::FileError;
 use serde::Serialize;
+
+/// What is wrong, where the stream has colours.
+const WRONG: Style = AnsiColor::Red.on_default().bold();
+
+/// The exit code of a command line that is wrong itself.
+pub const USAGE: u8 = 2;
+
+/// The exit code where the system failed, and nothing that was asked is wrong.
+const SYSTEM: u8 = 3;
 
 /// How a command that ran to its end went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +55,8 @@ pub enum Stop {
     Stream(io::Error),
     /// The request can't be answered.
     Request(RequestError),
+    /// A file can't be read or written.
+    File(FileError),
     /// Whatever a line says that names what it is about.
     Line(String),
     /// Anything else, with what it is about.
@@ -69,12 +84,37 @@ impl Stop {
             Stop::Stream(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                 return ExitCode::SUCCESS;
             }
-            Stop::Stream(error) => say("standard output", &error.to_string()),
+            Stop::Stream(error) => {
+                say("standard output", &error.to_string());
+                return SYSTEM.into();
+            }
             Stop::Request(error) => error.report(),
-            Stop::Line(line) => eprintln!("minormajor: {}", printable(line)),
+            Stop::File(error) => {
+                match error {
+                    FileError::NoShape { .. } => say_line(&format!(
+                        "{error} (or say --shape, as in --shape 'f32[2,3]')"
+                    )),
+                    _ => say_line(&error.to_string()),
+                }
+                if let FileError::UnknownFormat { path, .. } = error {
+                    let path = path.to_string_lossy();
+                    let ending = path.rfind(['.', '/']).map_or(0, |at| at + 1);
+                    underline(&path, path[..ending].chars().count() + 1);
+                }
+                if error.is_of_the_system() {
+                    return SYSTEM.into();
+                }
+            }
+            Stop::Line(line) => say_line(line),
             Stop::Failure { what, cause } => say(what, cause),
         }
         ExitCode::FAILURE
+    }
+}
+
+impl From<FileError> for Stop {
+    fn from(error: FileError) -> Stop {
+        Stop::File(error)
     }
 }
 
@@ -123,38 +163,84 @@ impl RequestError {
         output.write_all(b"\n")
     }
 
-    /// One line on standard error; on a terminal the text and a caret below it too.
+    /// One line on standard error; on a terminal the text too, underlined where it is wrong.
     pub fn report(&self) {
-        let what = if self.input.trim().is_empty() {
-            "empty text".to_owned()
-        } else {
-            shown(&self.input, 60)
-        };
-        let Some(column) = self.column else {
-            return say(&what, &self.error);
-        };
-        say(&what, &format!("column {column}: {}", self.error));
-        if io::stderr().is_terminal() {
-            eprintln!("{}", self.caret(column));
-        }
+        self.report_line(&self.to_string());
     }
 
-    /// The text around the column, and a caret below it.
-    fn caret(&self, column: usize) -> String {
-        const AROUND: usize = 60;
-        let first = column.saturating_sub(AROUND);
-        let before: String = self.input.chars().take(column - 1).skip(first).collect();
-        let behind: String = self.input.chars().skip(column - 1).take(AROUND).collect();
-        let ellipsis = if first > 0 { "..." } else { "" };
-        let before = format!("{ellipsis}{}", printable(&before));
-        let indent = before.chars().count();
-        format!("  {before}{}\n  {:indent$}^", printable(&behind), "")
+    /// The same of an option's value.
+    pub fn report_of(&self, option: &str) {
+        self.report_line(&format!("{option}: {self}"));
+    }
+
+    fn report_line(&self, line: &str) {
+        say_line(line);
+        if let Some(column) = self.column {
+            underline(&self.input, column);
+        }
+    }
+}
+
+impl fmt::Display for RequestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.input.trim() {
+            "" => f.write_str("empty text")?,
+            _ => f.write_str(&shown(&self.input, 60))?,
+        }
+        if let Some(column) = self.column {
+            write!(f, ": column {column}")?;
+        }
+        write!(f, ": {}", self.error)
+    }
+}
+
+impl std::error::Error for RequestError {}
+
+/// For a person at a terminal, or who asked for colour: the text, underlined from a column on.
+fn underline(text: &str, column: usize) {
+    use anstream::ColorChoice;
+    let asked = matches!(
+        ColorChoice::global(),
+        ColorChoice::Always | ColorChoice::AlwaysAnsi
+    );
+    if asked || io::stderr().is_terminal() {
+        let (text, indent, length) = underlined(text, column);
+        eprintln!("  {text}\n  {:indent$}{WRONG}{:^<length$}{WRONG:#}", "", "");
+    }
+}
+
+/// The text around a column, and the columns in it of what is wrong there: their number, behind
+/// how many others.
+fn underlined(text: &str, column: usize) -> (String, usize, usize) {
+    const AROUND: usize = 60;
+    let first = column.saturating_sub(AROUND);
+    let before: String = text.chars().take(column - 1).skip(first).collect();
+    let behind: String = text.chars().skip(column - 1).take(AROUND).collect();
+    let ellipsis = if first > 0 { "..." } else { "" };
+    let before = format!("{ellipsis}{}", printable(&before));
+    let length = printable(&behind[..offending(&behind)]).chars().count();
+    let indent = before.chars().count();
+    (before + &printable(&behind), indent, length.max(1))
+}
+
+/// Bytes of what is wrong at the start of a text: a word or number, else one character.
+fn offending(text: &str) -> usize {
+    let sign = usize::from(text.starts_with('-'));
+    let word = text[sign..].find(|c: char| !c.is_alphanumeric() && c != '_');
+    match sign + word.unwrap_or(text.len() - sign) {
+        0 => text.chars().next().map_or(0, char::len_utf8),
+        length => length,
     }
 }
 
 /// One line on standard error.
+fn say_line(line: &str) {
+    eprintln!("{WRONG}minormajor{WRONG:#}: {}", printable(line));
+}
+
+/// One line on standard error, of what and why.
 fn say(what: &str, cause: &str) {
-    eprintln!("minormajor: {}: {}", printable(what), printable(cause));
+    say_line(&format!("{what}: {cause}"));
 }
 
 /// The text with control characters escaped, so that it stays in its line.
@@ -185,14 +271,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_caret_stands_below_the_column() {
-        let error = RequestError::new("f32[2,3", 8, "expected more");
-        assert_eq!(error.caret(8), "  f32[2,3\n         ^");
-        let long = RequestError::new("x".repeat(500), 400, "no");
-        let caret = long.caret(400);
-        let (text, mark) = caret.split_once('\n').unwrap();
-        assert!(text.len() < 140 && mark.len() <= text.len());
-        let wide = RequestError::new("f\u{fc}\t\u{1b}[0m", 3, "no");
-        assert_eq!(wide.caret(3), "  f\u{fc} \\u{1b}[0m\n    ^");
+    fn what_is_wrong_is_underlined() {
+        for (text, column, expected) in [
+            ("f32[2,3", 8, ("f32[2,3", 7, 1)),
+            ("f33[2,3]", 1, ("f33[2,3]", 0, 3)),
+            ("f32[2,-17]", 7, ("f32[2,-17]", 6, 3)),
+            ("f32[2]{0}}", 10, ("f32[2]{0}}", 9, 1)),
+            ("f32[2]{0:TT(8)}", 10, ("f32[2]{0:TT(8)}", 9, 2)),
+            ("f\u{fc}\t\u{1b}[0m", 3, ("f\u{fc} \\u{1b}[0m", 2, 1)),
+            ("\u{1b}x", 1, ("\\u{1b}x", 0, 6)),
+            ("", 1, ("", 0, 1)),
+        ] {
+            let (found, indent, length) = underlined(text, column);
+            assert_eq!((found.as_str(), indent, length), expected, "{text}");
+        }
+        let (text, indent, length) = underlined(&"x".repeat(500), 400);
+        assert!(text.len() < 140 && indent + length <= text.len());
     }
 }

@@ -23,6 +23,17 @@ Quote shapes for the shell:
 
 Every command has examples: minormajor draw --help";
 
+/// Of every command.
+pub const EXIT: &str = "\
+The exit code is 0 if everything was answered; 1 if something was not: a shape, a layout, a rule
+or a file is wrong; 2 if the command line is wrong; 3 if the system failed: a disk is full, or a
+file can't be read or written.";
+
+/// Of the program.
+pub fn top() -> String {
+    format!("{SHAPES}\n\n{EXIT}")
+}
+
 /// Of `describe`.
 pub const DESCRIBE: &str = "\
 Examples:
@@ -46,7 +57,7 @@ Examples:
   $ printf 'token[]\\nf33[2]\\n' | minormajor describe -
   {\"shape\":\"token[]\",\"element_type\":\"token\",\"proto_hex\":\"1011\"}
   {\"input\":\"f33[2]\",\"error\":\"expected an element type such as f32, bf16, s32, u8 or
-  pred, found `f33`\",\"column\":1}
+  pred, found `f33`; did you mean f32?\",\"column\":1}
 
 Dense bytes are what the elements alone need; sizes and expansion in parentheses are written as
 the TPU tools do. The exit code is 1 if any shape was wrong.";
@@ -340,3 +351,28 @@ Examples:
 
 A dimension of size n in p parts has parts of n / p, rounded up: the last ones are shorter, or
 empty. Shards stand in the order of the tiles; those of one tile are the same on all its devices.";
+
+/// Of `completions`.
+pub const COMPLETIONS: &str = "\
+Example:
+
+  $ minormajor completions bash > minormajor.bash && bash -n minormajor.bash
+
+Shells read it from a place of their own:
+
+  bash  ~/.local/share/bash-completion/completions/minormajor
+  zsh   _minormajor in a folder of $fpath
+  fish  ~/.config/fish/completions/minormajor.fish";
+
+/// Of `man`.
+pub const MAN: &str = "\
+Example:
+
+  $ minormajor man manual/man1 && ls manual/man1 | head -3
+  minormajor-bench.1
+  minormajor-bitcast.1
+  minormajor-completions.1
+
+  $ MANPATH=manual man minormajor-relayout | wc -l > lines
+
+man finds pages in the folder man1 of each folder of MANPATH.";

@@ -60,7 +60,7 @@ pub fn run(arguments: &Inspect, output: &mut Output) -> Result<Outcome, Stop> {
                     .write(output)?;
                 }
                 output.flush()?;
-                Stop::Line(error.to_string()).report();
+                Stop::File(error).report();
             }
         }
     }

@@ -5,6 +5,7 @@ mod arguments;
 mod batch;
 mod bench;
 mod bitcast;
+mod completions;
 mod describe;
 mod draw;
 mod error;
@@ -13,9 +14,11 @@ mod hlo;
 mod in_place;
 mod index;
 mod inspect;
+mod manual;
 mod memory;
 mod output;
 mod plan;
+mod progress;
 mod relayout;
 mod request;
 mod sharding;
@@ -24,13 +27,14 @@ mod table;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use arguments::{Arguments, Command};
 use output::Output;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::read() {
+        Ok(arguments) => arguments,
+        Err(code) => return code,
+    };
     let mut output = Output::stdout();
     let done = match &arguments.command {
         Command::Describe(describe) => describe::run(describe, &mut output),
@@ -43,6 +47,8 @@ fn main() -> ExitCode {
         Command::Hlo(hlo) => hlo::run(hlo, &mut output),
         Command::Sharding(sharding) => sharding::run(sharding, &mut output),
         Command::Inspect(inspect) => inspect::run(inspect, &mut output),
+        Command::Completions(completions) => completions::run(completions, &mut output),
+        Command::Man(man) => manual::run(man),
     };
     match done.and_then(|outcome| output.finish().map(|()| outcome).map_err(Into::into)) {
         Ok(outcome) => outcome.into(),

@@ -1,19 +1,14 @@
 //! `relayout`: moves a file's array to another layout.
 
-use std::io::{self, IsTerminal, Write};
-use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::io::Write;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use minormajor::files::{FileError, FileStrides, RelayoutOptions, RelayoutReport, relayout_file};
+use minormajor::files::{FileStrides, RelayoutOptions, RelayoutReport, relayout_file};
 
 use crate::arguments::Relayout;
 use crate::error::{Outcome, Stop};
 use crate::output::{Output, one_line};
+use crate::progress::Watched;
 use crate::{request, side};
-
-/// Work that is done sooner shows no progress bar.
-const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Runs the relayout of the arguments.
 pub fn run(arguments: &Relayout, output: &mut Output) -> Result<Outcome, Stop> {
@@ -39,18 +34,11 @@ pub fn run(arguments: &Relayout, output: &mut Output) -> Result<Outcome, Stop> {
     if let Some(layout) = &arguments.to {
         options.layout = Some(request::layout(layout)?);
     }
-    let watched = Watched::new(!arguments.quiet && io::stderr().is_terminal());
+    let watched = Watched::new(arguments.quiet);
     let progress = |done, total| watched.report(done, total);
     let report = relayout_file(&arguments.input, &arguments.output, &options, &progress);
     watched.finish();
-    let report = report.map_err(|error| {
-        Stop::Line(match error {
-            FileError::NoShape { .. } => {
-                format!("{error} (or say --shape, as in --shape 'f32[2,3]')")
-            }
-            _ => error.to_string(),
-        })
-    })?;
+    let report = report?;
     if !arguments.quiet {
         writeln!(output, "{}", summary(&report))?;
         if !report.metadata_lost.is_empty() {
@@ -77,44 +65,6 @@ fn file_strides(strides: Option<&str>, offset: i64) -> Result<Option<FileStrides
         strides: side::parse_strides(strides)?,
         offset,
     }))
-}
-
-/// A progress bar that appears when a person has waited for a while.
-struct Watched {
-    started: Instant,
-    by_a_person: bool,
-    bar: OnceLock<ProgressBar>,
-}
-
-impl Watched {
-    fn new(by_a_person: bool) -> Watched {
-        Watched {
-            started: Instant::now(),
-            by_a_person,
-            bar: OnceLock::new(),
-        }
-    }
-
-    fn report(&self, done: u64, total: u64) {
-        if !self.by_a_person || self.started.elapsed() < PATIENCE {
-            return;
-        }
-        let bar = self.bar.get_or_init(|| {
-            let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
-            let template = "{bar:40} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
-            match ProgressStyle::with_template(template) {
-                Ok(style) => bar.with_style(style),
-                Err(_) => bar,
-            }
-        });
-        bar.set_position(done);
-    }
-
-    fn finish(&self) {
-        if let Some(bar) = self.bar.get() {
-            bar.finish_and_clear();
-        }
-    }
 }
 
 /// What was done, in one line.

@@ -303,7 +303,7 @@ fn streams_that_fail_are_named() {
         .output()
         .unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(3));
     assert!(said.starts_with("minormajor: standard output: "), "{said}");
 
     let folder = std::fs::File::open("/").unwrap();

@@ -49,8 +49,19 @@ fn examples_are_true() {
     .unwrap();
     let mut failures = Vec::new();
     for command in [
-        "", "describe", "index", "draw", "plan", "bitcast", "bench", "relayout", "inspect", "hlo",
+        "",
+        "describe",
+        "index",
+        "draw",
+        "plan",
+        "bitcast",
+        "bench",
+        "relayout",
+        "inspect",
+        "hlo",
         "sharding",
+        "completions",
+        "man",
     ] {
         let help = match command {
             "" => run(["--help"]),
@@ -78,8 +89,18 @@ fn examples_are_true() {
 #[test]
 fn help_fits_a_hundred_columns() {
     for command in [
-        "describe", "index", "draw", "plan", "bitcast", "bench", "relayout", "inspect", "hlo",
+        "describe",
+        "index",
+        "draw",
+        "plan",
+        "bitcast",
+        "bench",
+        "relayout",
+        "inspect",
+        "hlo",
         "sharding",
+        "completions",
+        "man",
     ] {
         let help = run([command, "--help"]).out;
         let widest = help.lines().map(|line| line.chars().count()).max().unwrap();

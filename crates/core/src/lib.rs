@@ -24,6 +24,7 @@ mod shape;
 mod shape_layout;
 pub mod sharding;
 pub mod sizes;
+mod spelling;
 pub mod stream;
 mod text;
 mod tree;
@@ -51,6 +52,7 @@ pub use shape::{
 };
 pub use shape_layout::ShapeLayout;
 pub use sharding::Sharding;
+pub use spelling::nearest;
 pub use stream::Stream;
 pub use text::{ParseError, ParseErrorReason, ParseOptions};
 pub use tree::{ShapeTree, TreeError, TupleTree};

@@ -2,6 +2,7 @@
 
 mod cast;
 mod facts;
+mod meant;
 mod native;
 mod padding;
 
@@ -132,7 +133,10 @@ macro_rules! element_types {
             fn from_str(name: &str) -> Result<Self, UnknownElementType> {
                 match name {
                     $($name => Ok(ElementType::$variant),)*
-                    _ => Err(UnknownElementType { name: name.chars().take(40).collect() }),
+                    _ => Err(UnknownElementType {
+                        meant: ElementType::meant_by(name),
+                        name: name.chars().take(40).collect(),
+                    }),
                 }
             }
         }
@@ -202,10 +206,17 @@ impl fmt::Display for ElementType {
 
 /// A name that is no element type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected an element type such as f32, bf16, s32, u8 or pred, found {name:?}")]
+#[error("expected an element type such as f32, bf16, s32, u8 or pred, found {name:?}{}", or_meant(.meant))]
 pub struct UnknownElementType {
     /// The name as it came, cut after 40 characters.
     pub name: String,
+    /// The type that it may have meant.
+    pub meant: Option<ElementType>,
+}
+
+/// `; did you mean f32?`, where something may have been meant.
+pub(crate) fn or_meant(meant: &Option<ElementType>) -> String {
+    meant.map_or_else(String::new, |meant| format!("; did you mean {meant}?"))
 }
 
 #[cfg(test)]
@@ -227,7 +238,7 @@ mod tests {
         }
         for name in ["F32", "Pred", "preD", "opaque_type", "tuple", "token", ""] {
             let error = name.parse::<ElementType>().unwrap_err().to_string();
-            assert!(error.ends_with(&format!("found {name:?}")), "{error}");
+            assert!(error.contains(&format!("found {name:?}")), "{error}");
         }
     }
 

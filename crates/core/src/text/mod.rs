@@ -21,6 +21,8 @@ mod cursor;
 mod parser;
 mod printer;
 
+use crate::ElementType;
+use crate::element_type::or_meant;
 use crate::error::ShapeError;
 use crate::sharding::ShardingError;
 
@@ -63,6 +65,14 @@ pub enum ParseErrorReason {
     Unexpected {
         expected: &'static str,
         found: String,
+    },
+    /// A word where an element type was expected.
+    #[error("expected an element type such as f32, bf16, s32, u8 or pred, found `{found}`{}", or_meant(.meant))]
+    #[allow(missing_docs)]
+    ElementType {
+        found: String,
+        /// The type that it may have meant.
+        meant: Option<ElementType>,
     },
     /// A property that no valid shape has.
     #[error("the layout property {property} ({meaning}) is not supported: no valid shape has it")]

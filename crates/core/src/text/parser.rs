@@ -4,13 +4,13 @@ use std::str::FromStr;
 
 use smallvec::SmallVec;
 
-use super::cursor::Cursor;
+use super::cursor::{Cursor, quote};
 use super::{ParseError, ParseErrorReason};
 use crate::array::ArrayShape;
 use crate::error::{Part, ShapeError};
 use crate::layout::{Layout, PaddingValue, SplitConfig, Tile, TileDimension};
 use crate::shape::{MAX_NESTING, Shape, TupleShape};
-use crate::{Dimension, ElementType};
+use crate::{Dimension, UnknownElementType};
 
 /// How to read a shape's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,10 +187,17 @@ impl<'a> Parser<'a> {
     }
 
     fn array(&mut self, start: usize) -> Result<ArrayShape, ParseError> {
-        let Ok(element_type) = self.cursor.word().parse::<ElementType>() else {
-            return Err(self
-                .cursor
-                .unexpected("an element type such as f32, bf16, s32, u8 or pred"));
+        let element_type = match self.cursor.word() {
+            "" => {
+                let expected = "an element type such as f32, bf16, s32, u8 or pred";
+                return Err(self.cursor.unexpected(expected));
+            }
+            word => word.parse().map_err(|error: UnknownElementType| {
+                self.cursor.error(ParseErrorReason::ElementType {
+                    found: quote(word),
+                    meant: error.meant,
+                })
+            })?,
         };
         self.cursor.take_word()?;
         self.marks.clear();

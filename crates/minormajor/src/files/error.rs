@@ -25,9 +25,14 @@ pub enum FileError {
     #[allow(missing_docs)]
     NotAFile { path: PathBuf, found: &'static str },
     /// A name that ends like no format that is known.
-    #[error("{}: the name says no format that is known; use one that ends in {known}", shown(.path))]
+    #[error("{}: the name says no format that is known; use one that ends in {known}{}", shown(.path), or_meant(.meant))]
     #[allow(missing_docs)]
-    UnknownFormat { path: PathBuf, known: String },
+    UnknownFormat {
+        path: PathBuf,
+        known: String,
+        /// The ending that may have been meant, without the dot.
+        meant: Option<&'static str>,
+    },
     /// The system refused.
     #[error("{}: can't {action}: {source}; {}", shown(.path), way_out(.source))]
     #[allow(missing_docs)]
@@ -246,6 +251,17 @@ pub enum FileError {
     Run { path: PathBuf, source: RunError },
 }
 
+impl FileError {
+    /// Whether the system failed, or refused, where nothing that was asked is wrong: what to do
+    /// about it is to free some space, or to change permissions, and to ask the same again.
+    pub fn is_of_the_system(&self) -> bool {
+        matches!(
+            self,
+            FileError::Io { .. } | FileError::NotWritable { .. } | FileError::DiskFull { .. }
+        )
+    }
+}
+
 /// What is wrong with a header, before it is said of which file.
 #[derive(Debug)]
 pub(super) struct Damage {
@@ -312,6 +328,10 @@ fn remedy(found: u64, expected: u64) -> &'static str {
     } else {
         "it has bytes behind the array, or its shape is another; cut them off, or correct the shape"
     }
+}
+
+fn or_meant(meant: &Option<&str>) -> String {
+    meant.map_or_else(String::new, |meant| format!("; did you mean .{meant}?"))
 }
 
 /// What to do about an error of the system.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::Crc;
 use minormajor_core::plan::PlanClass;
-use minormajor_core::{ArrayShape, Plan};
+use minormajor_core::{ArrayShape, Plan, nearest};
 
 use super::at::{read_exact_at, write_all_at};
 use super::{Array, Contents, FileError, Input, npy, npz, raw, safetensors, tsr};
@@ -219,9 +219,14 @@ pub(super) fn format_of(path: &Path) -> Result<&'static dyn Format, FileError> {
         .iter()
         .filter(fits)
         .max_by_key(|format| format.extension().len());
-    named.copied().ok_or_else(|| FileError::UnknownFormat {
-        path: path.to_owned(),
-        known: endings(FORMATS.iter()),
+    named.copied().ok_or_else(|| {
+        let ending = name.rsplit('.').next().unwrap_or_default();
+        let known = FORMATS.iter().map(|format| format.extension());
+        FileError::UnknownFormat {
+            path: path.to_owned(),
+            meant: nearest(ending, known),
+            known: endings(FORMATS.iter()),
+        }
     })
 }
 
