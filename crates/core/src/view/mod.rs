@@ -1,5 +1,7 @@
 //! Strided views: arrays that lie in a buffer with gaps, reversed, or repeated.
 
+mod reshape;
+
 use smallvec::SmallVec;
 
 use crate::ElementType;
@@ -67,6 +69,30 @@ pub enum ViewError {
     Packed {
         element_type: ElementType,
         bits: u32,
+    },
+    /// New sizes of another number of elements.
+    #[error("the view has {elements} elements, which the sizes {sizes:?} don't make")]
+    #[allow(missing_docs)]
+    Elements { elements: i64, sizes: Vec<i64> },
+    /// A reshape that no strides can express.
+    #[error(
+        "dimensions {dimension} and {next} can't become one: a step of dimension {dimension} is \
+         {stride} {}, the {size} steps of dimension {next} are {reach}",
+        if *.packed { "elements" } else { "bytes" }
+    )]
+    NotAView {
+        /// The dimension whose stride does not fit.
+        dimension: usize,
+        /// The next one, dimensions of size 1 aside.
+        next: usize,
+        /// The stride of `dimension`.
+        stride: i64,
+        /// The size of `next`.
+        size: i64,
+        /// What the stride would have to be: all the way along `next`.
+        reach: i128,
+        /// Whether strides count elements, not bytes.
+        packed: bool,
     },
     /// A size is missing.
     #[error(transparent)]
