@@ -8,13 +8,19 @@ usage: cargo xtask <COMMAND>
 
   test [--quick]
       All checks and tests: format, clippy, documentation, the release binary,
-      the Python environment that tests compare with, every test, the counts of
-      instructions, 20000 cases beside XLA, the commands in README.md and docs/,
+      the Python environment that tests compare with, every test, the Python
+      package and its tests, the counts of instructions, 20000 cases beside XLA, the commands in README.md and docs/,
       and ten seconds of each fuzz target.
       --quick leaves out what needs a release build, and fuzzing.
 
   docs
       Only the commands in README.md and docs/, with the release binary.
+
+  python
+      Only the Python package and its tests.
+
+  wheel
+      Builds the Python package's wheel into target/wheels.
 
   bench [OPTION...]
       Times relayouts beside memcpy, with --peers beside other libraries too, and
@@ -65,6 +71,10 @@ pub enum Request {
         /// Its own options.
         options: Vec<String>,
     },
+    /// The Python package's tests.
+    Python,
+    /// The Python package's wheel.
+    Wheel,
     /// The kernels' tests under tools that see every access to memory.
     Sanitize,
     /// The instructions of small relayouts.
@@ -154,6 +164,8 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, String>
     match command.as_str() {
         "test" => parse_flag(&command, &rest, "--quick").map(|quick| Request::Test { quick }),
         "docs" => parse_bare(&command, &rest, Request::Documents),
+        "python" => parse_bare(&command, &rest, Request::Python),
+        "wheel" => parse_bare(&command, &rest, Request::Wheel),
         "sanitize" => parse_bare(&command, &rest, Request::Sanitize),
         "instructions" => {
             parse_flag(&command, &rest, "--update").map(|update| Request::Instructions { update })
@@ -275,6 +287,8 @@ mod tests {
             ("test --quick", Ok(Request::Test { quick: true })),
             ("docs", Ok(Request::Documents)),
             ("sanitize", Ok(Request::Sanitize)),
+            ("python", Ok(Request::Python)),
+            ("wheel", Ok(Request::Wheel)),
             (
                 "bench --quick --help",
                 Ok(Request::Bench {

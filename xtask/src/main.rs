@@ -13,6 +13,7 @@ mod failure;
 mod fuzz;
 mod instructions;
 mod markdown;
+mod package;
 mod process;
 mod python;
 mod sanitize;
@@ -54,6 +55,12 @@ fn carry_out(request: Request) -> Result<(), Failure> {
         Request::Documents => documents::run(&Workspace::find()?),
         Request::Bench { options } => bench::run(&Workspace::find()?, &options),
         Request::Instructions { update } => instructions::run(&Workspace::find()?, update),
+        Request::Python => {
+            let workspace = Workspace::find()?;
+            let python = python::environment(&workspace)?;
+            package::test(&workspace, python.as_deref())
+        }
+        Request::Wheel => package::wheel(&Workspace::find()?),
         Request::Sanitize => sanitize::run(&Workspace::find()?),
         Request::Conformance(cases) => conformance::run(&Workspace::find()?, cases),
         Request::ConformanceTable => conformance_table::run(&Workspace::find()?),

@@ -12,6 +12,7 @@ use crate::documents;
 use crate::failure::Failure;
 use crate::fuzz;
 use crate::instructions;
+use crate::package;
 use crate::process;
 use crate::python;
 use crate::steps::Steps;
@@ -52,6 +53,9 @@ pub fn run(workspace: &Workspace, quick: bool) -> Result<(), Failure> {
         let binary = (!quick).then_some(binary.as_path());
         set_or_remove(&mut command, "MINORMAJOR_BIN", binary);
         run_tests(&mut command)
+    })?;
+    steps.run("python package", || {
+        package::test(workspace, python.as_deref())
     })?;
     if !quick {
         steps.run("benchmark", || bench::check(workspace))?;

@@ -1,0 +1,142 @@
+"""Arrays of other libraries: as NumPy's without a copy, and results as theirs again.
+
+A library is found by the module of an object's type, so none is imported that isn't in use.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+
+def library(given: object) -> str:
+    """The library that a kind of array belongs to: 'numpy', 'torch', 'jax', or another name."""
+    name = type(given).__module__.partition(".")[0]
+    if name in ("jaxlib", "jax"):
+        return "jax"
+    return name if name != "builtins" else type(given).__name__
+
+
+def to_numpy(given: Any) -> Array:
+    """The same memory as an array of NumPy's. Nothing is copied."""
+    if isinstance(given, np.ndarray):
+        if isinstance(given, np.ma.MaskedArray):
+            raise TypeError("an array with a mask: move its data and its mask")
+        return given.view(np.ndarray)
+    name = library(given)
+    if name == "torch" and hasattr(given, "data_ptr"):
+        return _of_torch(given)
+    if name == "jax" and hasattr(given, "addressable_data"):
+        return _of_jax(given)
+    if hasattr(given, "__array_interface__"):
+        return np.asarray(given)
+    if hasattr(given, "__cuda_array_interface__"):
+        raise TypeError(f"expected memory of the CPU, found {type(given).__name__} on a GPU")
+    try:
+        buffer = memoryview(given)
+    except TypeError:
+        pass
+    else:
+        return np.asarray(buffer)
+    if hasattr(given, "__dlpack__"):
+        return np.from_dlpack(given)
+    raise TypeError(
+        "expected an array (NumPy's, or one that speaks the buffer protocol, "
+        f"__array_interface__ or DLPack), found {type(given).__name__}"
+    )
+
+
+def from_numpy(given: Any, result: Array) -> Any:
+    """A new array of the kind of `given`, with the memory of `result` where that can be."""
+    if isinstance(given, np.ndarray | np.generic):
+        return result
+    name = library(given)
+    if name == "torch":
+        return _to_torch(result)
+    if name == "jax":
+        import jax
+
+        return jax.device_put(result, given.sharding)
+    if isinstance(given, memoryview):
+        return memoryview(cast(Any, result))
+    if hasattr(given, "__array_namespace__"):
+        return given.__array_namespace__().from_dlpack(result)
+    return result
+
+
+def transpose(given: Any, array: Array, axes: tuple[int, ...]) -> Any:
+    """`given` with its dimensions in another order; `array` is the same memory."""
+    name = library(given)
+    if name == "torch":
+        return given.permute(axes)
+    if name == "jax":
+        return given.transpose(axes)
+    return from_numpy(given, array.transpose(axes))
+
+
+def relayout_by_owner(given: Any, minor_to_major: list[int]) -> Any | None:
+    """JAX's arrays have a layout that only JAX can give; of all others, None."""
+    if library(given) != "jax":
+        return None
+    import jax
+    from jax.experimental.layout import Format, Layout
+
+    layout = Layout(major_to_minor=tuple(reversed(minor_to_major)))
+    return jax.device_put(given, Format(layout, given.sharding), may_alias=False)
+
+
+def _of_torch(given: Any) -> Array:
+    import torch
+
+    if given.device.type != "cpu":
+        raise TypeError(f"expected memory of the CPU, found a tensor on {given.device}")
+    if given.layout != torch.strided:
+        raise TypeError(f"expected a strided tensor, found {given.layout}")
+    if given.requires_grad:
+        raise TypeError("a tensor that needs gradients: expected tensor.detach()")
+    other = _TORCH_TYPES.get(str(given.dtype))
+    if other is None:
+        array: Array = given.numpy()
+        return array
+    carrier = torch.int16 if given.element_size() == 2 else torch.uint8
+    array = given.view(carrier).numpy()
+    try:
+        import ml_dtypes
+    except ImportError:
+        return array
+    return array.view(getattr(ml_dtypes, other))
+
+
+def _to_torch(result: Array) -> Any:
+    import torch
+
+    for name, other in _TORCH_TYPES.items():
+        if result.dtype.name == other:
+            carrier = np.int16 if result.dtype.itemsize == 2 else np.uint8
+            own = getattr(torch, name.removeprefix("torch."))
+            return torch.from_numpy(result.view(carrier)).view(own)
+    return torch.from_numpy(result)
+
+
+_TORCH_TYPES = {
+    "torch.bfloat16": "bfloat16",
+    "torch.float8_e4m3fn": "float8_e4m3fn",
+    "torch.float8_e4m3fnuz": "float8_e4m3fnuz",
+    "torch.float8_e5m2": "float8_e5m2",
+    "torch.float8_e5m2fnuz": "float8_e5m2fnuz",
+    "torch.float8_e8m0fnu": "float8_e8m0fnu",
+}
+"""PyTorch's types that NumPy lacks, and their names in ml_dtypes."""
+
+
+def _of_jax(given: Any) -> Array:
+    platforms = {device.platform for device in given.devices()}
+    if platforms != {"cpu"}:
+        raise TypeError(f"expected memory of the CPU, found an array on {', '.join(platforms)}")
+    if len(given.devices()) > 1 and not given.is_fully_replicated:
+        raise TypeError("an array over several devices: move each of its addressable_shards")
+    return np.asarray(given)

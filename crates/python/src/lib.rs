@@ -1,0 +1,47 @@
+//! The Python package `minormajor`: what the crate `minormajor` does, with Python's manners.
+//!
+//! Everything here that touches an array's memory goes through [`memory`], the only module with
+//! `unsafe` code. What is particular to PyTorch, JAX and others is Python, in `python/minormajor`.
+
+mod array;
+mod bitcast;
+mod dtype;
+mod error;
+mod files;
+mod indices;
+mod layout;
+mod memory;
+mod movement;
+mod plan;
+mod shape;
+mod sharding;
+mod text;
+mod view;
+
+use pyo3::prelude::*;
+
+/// The compiled part of the package `minormajor`, which has everything under its own name.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    error::register(module)?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<shape::Shape>()?;
+    module.add_class::<layout::Layout>()?;
+    module.add_class::<plan::Plan>()?;
+    module.add_class::<bitcast::Bitcast>()?;
+    module.add_class::<sharding::Sharding>()?;
+    module.add_class::<sharding::Shard>()?;
+    module.add_function(wrap_pyfunction!(plan::plan, module)?)?;
+    module.add_function(wrap_pyfunction!(bitcast::bitcast, module)?)?;
+    module.add_function(wrap_pyfunction!(movement::relayout, module)?)?;
+    module.add_function(wrap_pyfunction!(movement::transpose, module)?)?;
+    module.add_function(wrap_pyfunction!(movement::ascontiguous, module)?)?;
+    module.add_function(wrap_pyfunction!(movement::pack, module)?)?;
+    module.add_function(wrap_pyfunction!(movement::unpack, module)?)?;
+    module.add_function(wrap_pyfunction!(indices::ravel_index, module)?)?;
+    module.add_function(wrap_pyfunction!(indices::unravel_index, module)?)?;
+    module.add_function(wrap_pyfunction!(view::why_not_a_view, module)?)?;
+    module.add_function(wrap_pyfunction!(files::inspect, module)?)?;
+    module.add_function(wrap_pyfunction!(files::relayout_file, module)?)?;
+    Ok(())
+}

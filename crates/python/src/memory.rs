@@ -1,0 +1,217 @@
+//! The memory of NumPy arrays: the only `unsafe` code of this crate.
+//!
+//! Everything else asks for a move from one array to another ([`run`]) or for a new array
+//! ([`empty`]), both checked here.
+
+#![allow(unsafe_code)]
+
+use std::slice;
+use std::sync::{Mutex, PoisonError};
+
+use minormajor::Relayout;
+use numpy::npyffi::{self, PY_ARRAY_API, npy_intp};
+use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::PyTypeInfo;
+use pyo3::prelude::*;
+
+use crate::error::{error, plan};
+
+/// Moves of fewer bytes keep Python's lock: giving it up and waiting for it takes longer.
+const SMALL: usize = 1 << 16;
+
+/// The bytes from an array's lowest to behind its highest element, relative to its first element;
+/// an empty range for an array without elements.
+///
+/// An array's reach fits the address space, since its elements are in memory: NumPy checks that
+/// where it makes one. What an array claims beyond that is refused.
+fn reach(sizes: &[usize], strides: &[isize], width: usize) -> Option<(isize, usize)> {
+    if sizes.contains(&0) || width == 0 {
+        return Some((0, 0));
+    }
+    let (mut lowest, mut highest) = (0isize, 0isize);
+    for (&size, &stride) in sizes.iter().zip(strides) {
+        let last = isize::try_from(size - 1).ok()?.checked_mul(stride)?;
+        let end = if last < 0 { &mut lowest } else { &mut highest };
+        *end = end.checked_add(last)?;
+    }
+    let highest = highest.checked_add(isize::try_from(width).ok()?)?;
+    let bytes = highest.checked_sub(lowest)?;
+    Some((lowest, bytes as usize))
+}
+
+/// Where an array's bytes are.
+#[derive(Clone, Copy, PartialEq)]
+struct Region {
+    start: *mut u8,
+    bytes: usize,
+}
+
+// SAFETY: a region is two numbers; what is done with its address is `run`'s.
+unsafe impl Send for Region {}
+
+impl Region {
+    fn of(array: &Bound<'_, PyUntypedArray>) -> PyResult<Region> {
+        let width = array.dtype().itemsize();
+        let (lowest, bytes) = reach(array.shape(), array.strides(), width)
+            .ok_or_else(|| error("the array's strides reach beyond the address space"))?;
+        // SAFETY: `as_array_ptr` points to the array object that `array` keeps alive, and `data` is
+        // a field that every array has.
+        let data = unsafe { (*array.as_array_ptr()).fields.data }.cast::<u8>();
+        Ok(Region {
+            start: data.wrapping_offset(lowest),
+            bytes,
+        })
+    }
+
+    fn overlaps(self, other: Region) -> bool {
+        let (a, b) = (self.start as usize, other.start as usize);
+        a < b + other.bytes && b < a + self.bytes
+    }
+}
+
+/// What threads that gave up Python's lock read and write at this moment.
+static MOVES: Mutex<Vec<[Region; 2]>> = Mutex::new(Vec::new());
+
+/// A move that is in [`MOVES`] as long as this lives.
+struct Listed([Region; 2]);
+
+impl Listed {
+    /// # Errors
+    ///
+    /// Where another thread writes what this one reads, or touches what it writes.
+    fn new(regions: [Region; 2], keep: bool) -> PyResult<Option<Listed>> {
+        let [from, to] = regions;
+        let mut moves = MOVES.lock().unwrap_or_else(PoisonError::into_inner);
+        let clashes = |&[read, written]: &[Region; 2]| {
+            written.overlaps(from) || written.overlaps(to) || read.overlaps(to)
+        };
+        if moves.iter().any(clashes) {
+            return Err(error("another thread is moving bytes of this memory"));
+        }
+        Ok(keep.then(|| {
+            moves.push(regions);
+            Listed(regions)
+        }))
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        let mut moves = MOVES.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = moves.iter().position(|listed| *listed == self.0) {
+            moves.swap_remove(place);
+        }
+    }
+}
+
+/// Whether the bytes between two arrays' lowest and highest elements have any in common.
+pub fn overlap(
+    one: &Bound<'_, PyUntypedArray>,
+    other: &Bound<'_, PyUntypedArray>,
+) -> PyResult<bool> {
+    Ok(Region::of(one)?.overlaps(Region::of(other)?))
+}
+
+/// Moves `source` to `destination` as a relayout between two buffers that begin at the lowest
+/// elements of the two says. Python's lock is given up while many bytes move.
+///
+/// Other threads may read `source` meanwhile. One that writes to either array by other means gets a
+/// mix, as everywhere in NumPy.
+///
+/// # Errors
+///
+/// A destination that can't be written, or has memory in common with the source, or with what
+/// another thread moves; arrays that do not have the bytes of the relayout.
+pub fn run(
+    py: Python<'_>,
+    relayout: &Relayout,
+    source: &Bound<'_, PyUntypedArray>,
+    destination: &Bound<'_, PyUntypedArray>,
+) -> PyResult<()> {
+    let [from, to] = [Region::of(source)?, Region::of(destination)?];
+    if from.overlaps(to) {
+        return Err(error("source and destination have memory in common"));
+    }
+    // SAFETY: as above, `flags` is a field of the living array.
+    let flags = unsafe { (*destination.as_array_ptr()).fields.flags };
+    if flags & npyffi::NPY_ARRAY_WRITEABLE == 0 {
+        return Err(error("the destination is read-only"));
+    }
+    if from.bytes == 0 || to.bytes == 0 {
+        // There may be no memory at all. Relayouts of views write nothing else.
+        return Ok(());
+    }
+    let is_small = to.bytes < SMALL;
+    let _listed = Listed::new([from, to], !is_small)?;
+    // SAFETY: both arrays live as long as this function runs, since their caller holds references,
+    // with which NumPy refuses to resize them. NumPy promises that every element of an array is in
+    // memory that it keeps alive; the bytes between two elements of one array are then too, since
+    // that memory is one allocation. So `bytes` from `start` on can be read, and those of
+    // `destination` written, its flag says. The two do not overlap, and no other reference of Rust's
+    // to what is written exists: only this function makes any, it holds Python's lock or is listed
+    // in `MOVES`, and every thread of a relayout gets parts of these. Memory that is not yet written is the allocator's of a foreign library, of some
+    // value as far as the compiler can know, and any value is a `u8`.
+    let (source, destination) = unsafe {
+        (
+            slice::from_raw_parts(from.start.cast_const(), from.bytes),
+            slice::from_raw_parts_mut(to.start, to.bytes),
+        )
+    };
+    let result = if is_small {
+        relayout.run(source, destination)
+    } else {
+        py.detach(|| relayout.run(source, destination))
+    };
+    result.map_err(plan)
+}
+
+/// A new array whose memory holds its elements without gaps, not yet written.
+///
+/// # Errors
+///
+/// Strides under which elements would leave gaps, overlap, or lie before the first one; a type that
+/// holds references; what NumPy says, of too little memory for example.
+pub fn empty<'py>(
+    dtype: Bound<'py, PyArrayDescr>,
+    sizes: &[usize],
+    strides: &[isize],
+) -> PyResult<Bound<'py, PyUntypedArray>> {
+    let py = dtype.py();
+    let width = dtype.itemsize();
+    let bytes = sizes
+        .iter()
+        .try_fold(width, |bytes, &size| bytes.checked_mul(size))
+        .ok_or_else(|| error("the array is larger than the address space"))?;
+    let is_dense = sizes.len() == strides.len() && reach(sizes, strides, width) == Some((0, bytes));
+    if !is_dense {
+        return Err(error("a new array has its elements without gaps"));
+    }
+    if dtype.has_object() {
+        return Err(error(format!(
+            "arrays of {dtype} hold references, which can't be moved as bytes"
+        )));
+    }
+    // NumPy only reads these two.
+    let mut dims: smallvec::SmallVec<[npy_intp; 8]> =
+        sizes.iter().map(|&size| size as npy_intp).collect();
+    let mut strides: smallvec::SmallVec<[npy_intp; 8]> = strides.iter().copied().collect();
+    // SAFETY: the type is NumPy's array type; the function takes the reference to the descriptor
+    // over, which `into_dtype_ptr` gives away; the two lists have as many entries as the number
+    // before them says; without data NumPy allocates what the sizes need, and the strides were
+    // found to stay in that. No object fields are left unset: types with references were refused.
+    // The result is a new reference to an array, or null with an exception set.
+    unsafe {
+        let made = PY_ARRAY_API.PyArray_NewFromDescr(
+            py,
+            PyUntypedArray::type_object_raw(py),
+            dtype.into_dtype_ptr(),
+            dims.len() as i32,
+            dims.as_mut_ptr(),
+            strides.as_mut_ptr(),
+            std::ptr::null_mut(),
+            0,
+            std::ptr::null_mut(),
+        );
+        Ok(Bound::from_owned_ptr_or_err(py, made)?.cast_into_unchecked())
+    }
+}

@@ -1,0 +1,93 @@
+//! The Python package: its wheel, and its tests.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::failure::Failure;
+use crate::process;
+use crate::python;
+use crate::workspace::Workspace;
+
+/// `cargo xtask wheel`: builds the wheel as people get it.
+///
+/// # Errors
+///
+/// Without an interpreter, and where the build fails.
+pub fn wheel(workspace: &Workspace) -> Result<(), Failure> {
+    let python = python::environment(workspace)?
+        .ok_or_else(|| Failure::new("a wheel is built by Python's maturin"))?;
+    let wheel = build(workspace, &python, "wheels", &["--release"])?;
+    println!("{}", workspace.shown(&wheel));
+    Ok(())
+}
+
+/// Builds the package, installs it beside what its tests need, and runs them.
+///
+/// # Errors
+///
+/// Where the build or a test fails. Without an interpreter nothing is done, and that is said.
+pub fn test(workspace: &Workspace, python: Option<&Path>) -> Result<(), Failure> {
+    let Some(python) = python else {
+        println!("skipped: there is no Python to test the package with");
+        return Ok(());
+    };
+    let is_old = process::output_of(
+        Command::new(python).args(["-c", "import sys; sys.exit(sys.version_info < (3, 11))"]),
+    )
+    .is_err();
+    if is_old {
+        println!("skipped: the package is for Python 3.11 and later");
+        return Ok(());
+    }
+    // The build that the other tests use too.
+    let wheel = build(workspace, python, "test-wheels", &[])?;
+    process::run(
+        Command::new(python)
+            .args(["-m", "pip", "install", "--quiet", "--force-reinstall"])
+            .args(["--disable-pip-version-check", "--no-deps"])
+            .arg(&wheel),
+    )?;
+    process::run(
+        Command::new(python)
+            // With the reasons of what is skipped.
+            .args(["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"])
+            .arg("crates/python/tests")
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .current_dir(workspace.root()),
+    )
+}
+
+/// Builds the only wheel in a folder of the build folder, and says where it is.
+fn build(
+    workspace: &Workspace,
+    python: &Path,
+    folder: &str,
+    options: &[&str],
+) -> Result<PathBuf, Failure> {
+    let folder = workspace.target().join(folder);
+    if folder.exists() {
+        fs::remove_dir_all(&folder).map_err(|error| Failure::io("remove", &folder, &error))?;
+    }
+    process::run(
+        Command::new(python)
+            .args(["-m", "maturin", "build", "--quiet", "--locked"])
+            .args(options)
+            .arg("--interpreter")
+            .arg(python)
+            .arg("--out")
+            .arg(&folder)
+            .env("CARGO", workspace.cargo_program())
+            .env("CARGO_TARGET_DIR", workspace.target())
+            .current_dir(workspace.root()),
+    )?;
+    let read = |error| Failure::io("read", &folder, &error);
+    let entries = fs::read_dir(&folder).map_err(read)?;
+    let wheels: Vec<PathBuf> = entries
+        .map(|entry| Ok(entry.map_err(read)?.path()))
+        .collect::<Result<_, Failure>>()?;
+    let is_wheel = |path: &&PathBuf| path.extension() == Some(&OsString::from("whl"));
+    let wheel = wheels.iter().find(is_wheel).cloned();
+    wheel.ok_or_else(|| Failure::new(format!("the build left no wheel in {}", folder.display())))
+}
