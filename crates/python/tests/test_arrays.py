@@ -261,8 +261,8 @@ def test_plans_of_arrays(case):
 
 @st.composite
 def batches(draw):
-    rank = draw(st.integers(1, 5))
-    sizes = draw(st.lists(st.integers(1, 9), min_size=rank, max_size=rank))
+    rank = draw(st.integers(1, 4))
+    sizes = draw(st.lists(st.integers(1, 6), min_size=rank, max_size=rank))
     batch = tuple(draw(st.lists(st.integers(0, 5), max_size=3)))
     seed = draw(st.integers(0, 2**32 - 1))
     random = np.random.default_rng(seed)

@@ -150,5 +150,4 @@ def test_plans_say_what_is_done():
     assert (plan.copies, plan.bytes_read, plan.bytes_written) == (True, 24, 60)
     assert plan.fills and plan.boxes == [(0, 0, [(2, 3, 1), (3, 1, 3)])]
     assert not mm.plan("f32[2,3]", "{1,0}").copies
-    assert plan.predict() > 0 and "predicted" in plan.explain() or plan.explain()
     assert str(plan).startswith("f32[2,3]{1,0} to f32[2,3]{0,1:PAD(3,5)}: moves 24 bytes")

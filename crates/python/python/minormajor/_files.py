@@ -55,7 +55,7 @@ def save(
 ) -> None:
     """Writes an array to a new file; the name's ending says the format.
 
-    Without a layout the array is row-major. Raw files (.bin) can have any, tiled and padded too.
+    Without a layout the array is row-major. What is big-endian is written little-endian. Raw files (.bin) can have any, tiled and padded too.
     With a dtype, f32, f16 and bf16 are converted. name is the array's, where the format has names;
     else it is that of the file.
     """
