@@ -7,6 +7,7 @@
 //! written. How long the runs are decides how fast a disk is, so blocks are grown where that
 //! makes the runs longer that cost most.
 
+mod passes;
 mod runs;
 mod side;
 
