@@ -80,8 +80,11 @@ impl Expansion {
     /// extents is beyond 63 bits. All dimensions are bounded.
     pub fn new(shape: &ArrayShape, layout: &Layout) -> Option<Expansion> {
         let padded = shape.padded_sizes(layout);
+        // A tile makes at most two nodes of a dimension, and most layouts have few tiles.
+        let tiled: usize = layout.tiles().iter().map(|t| t.dimensions().len()).sum();
+        let room = (shape.rank() + 2 * tiled).min(64);
         let mut expansion = Expansion {
-            nodes: Vec::new(),
+            nodes: Vec::with_capacity(room),
             roots: smallvec![None; shape.rank()],
             extra: SmallVec::new(),
             groups: Vec::new(),

@@ -217,6 +217,9 @@ impl ArrayShape {
 impl Layout {
     /// Rounds a number of elements up to the tail alignment; `None` on overflow.
     pub(crate) fn align_tail(&self, elements: i64) -> Option<i64> {
+        if self.tail_padding_alignment() == 1 {
+            return Some(elements);
+        }
         let aligned = i128::from(elements)
             .div_ceil_positive(i128::from(self.tail_padding_alignment()))
             * i128::from(self.tail_padding_alignment());
@@ -228,6 +231,9 @@ impl Layout {
 /// the allocated bits do, and dense bits are no more than those... or no more than the bytes of
 /// the elements at the type's width, which it checked too.
 fn bytes(elements: i64, bits: i64) -> i64 {
+    if let Some(bits) = elements.checked_mul(bits) {
+        return bits / 8 + i64::from(bits % 8 != 0);
+    }
     let bytes = (i128::from(elements) * i128::from(bits)).div_ceil_positive(8);
     i64::try_from(bytes).expect("the constructor checked that sizes fit 63 bits")
 }

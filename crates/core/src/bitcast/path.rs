@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::plan::tree::Tree;
+use crate::plan::tree::{Split, Tree};
 
 /// The positions of the indices `start`, `start + step`, .. of a tree, from the first on.
 #[derive(Clone, Debug)]
@@ -116,7 +116,7 @@ impl Tree {
     /// The part of the tree that the indices below `length` stay in.
     fn within(&self, length: i64) -> &Tree {
         match self {
-            Tree::Split { tile, low, .. } if length <= *tile => low.within(length),
+            Tree::Split(split) if length <= split.tile => split.low.within(length),
             tree => tree,
         }
     }
@@ -127,15 +127,17 @@ impl Tree {
         match self {
             _ if start == 0 => Some(self.clone()),
             Tree::Line(_) => Some(self.clone()),
-            Tree::Split { tile, low, .. } if start % tile + span < *tile => {
-                low.starting_at(start % tile, span)
+            Tree::Split(split) => {
+                let Split { tile, high, low } = &**split;
+                if start % tile + span < *tile {
+                    low.starting_at(start % tile, span)
+                } else if start % tile == 0 {
+                    let high = high.starting_at(start / tile, span / tile)?;
+                    Some(Tree::split(*tile, high, low.clone()))
+                } else {
+                    None
+                }
             }
-            Tree::Split { tile, high, low } if start % tile == 0 => Some(Tree::split(
-                *tile,
-                high.starting_at(start / tile, span / tile)?,
-                (**low).clone(),
-            )),
-            Tree::Split { .. } => None,
         }
     }
 
@@ -144,13 +146,20 @@ impl Tree {
         match self {
             _ if step == 1 => Some(self.clone()),
             Tree::Line(stride) => stride.checked_mul(step).map(Tree::Line),
-            Tree::Split { tile, high, .. } if step % tile == 0 => high.stepping_by(step / tile),
-            Tree::Split { tile, high, low } if tile % step == 0 => Some(Tree::split(
-                tile / step,
-                (**high).clone(),
-                low.stepping_by(step)?,
-            )),
-            Tree::Split { .. } => None,
+            Tree::Split(split) => {
+                let Split { tile, high, low } = &**split;
+                if step % tile == 0 {
+                    high.stepping_by(step / tile)
+                } else if tile % step == 0 {
+                    Some(Tree::split(
+                        tile / step,
+                        high.clone(),
+                        low.stepping_by(step)?,
+                    ))
+                } else {
+                    None
+                }
+            }
         }
     }
 
@@ -158,9 +167,9 @@ impl Tree {
     fn run(&self, index: i64) -> (i64, i64) {
         match self {
             Tree::Line(stride) => (i64::MAX, *stride),
-            Tree::Split { tile, low, .. } => {
-                let (count, stride) = low.run(index % tile);
-                (count.min(tile - index % tile), stride)
+            Tree::Split(split) => {
+                let (count, stride) = split.low.run(index % split.tile);
+                (count.min(split.tile - index % split.tile), stride)
             }
         }
     }

@@ -94,6 +94,21 @@ impl Facts {
         facts
     }
 
+    /// Those of a plan between dense arrays of so many elements, which is one box; with the most
+    /// minor dimension of more than one element on both sides.
+    pub fn dense(plan: &Plan, elements: i64, minor: [Option<usize>; 2]) -> Facts {
+        let mut facts = Facts {
+            elements,
+            general_bytes_written: plan.destination_bytes,
+            padding_value: Some(PaddingValue::Zero),
+            minor,
+            ..Facts::default()
+        };
+        // Without padding nothing is done in place, whatever the shapes are.
+        facts.class = facts.classify(plan, || false);
+        facts
+    }
+
     fn classify(&self, plan: &Plan, same_shape: impl Fn() -> bool) -> PlanClass {
         if plan.general.is_some() {
             let unchanged = plan.elements.change == Change::None;

@@ -1,6 +1,6 @@
 //! Which arrays and elements can be moved, and the units that positions count in.
 
-use super::change::{ByteOrders, Change, Encoding};
+use super::change::{ByteOrder, ByteOrders, Change, Encoding};
 use crate::ElementType;
 use crate::error::ShapeError;
 use crate::view::Place;
@@ -168,6 +168,21 @@ impl Elements {
             source_units: from.bits / source_unit_bits,
             destination_units: to.bits / destination_unit_bits,
         })
+    }
+
+    /// Those of two dense arrays of one type: its values are the units.
+    pub fn dense(element_type: ElementType) -> Elements {
+        let bits = value_bits(element_type);
+        Elements {
+            source_unit_bits: bits,
+            destination_unit_bits: bits,
+            change: Change::None,
+            destination: Encoding::new(element_type, ByteOrder::default()),
+            source_value_bits: bits,
+            value_units: 1,
+            source_units: 1,
+            destination_units: 1,
+        }
     }
 
     /// Units of a value that are moved one by one: a value that changes is moved as a whole.

@@ -7,6 +7,7 @@
 mod boxes;
 mod change;
 mod class;
+mod dense;
 mod elements;
 mod fills;
 mod general;
@@ -65,7 +66,7 @@ pub struct Plan {
     elements: Elements,
     source_bytes: i64,
     destination_bytes: i64,
-    boxes: Vec<MoveBox>,
+    boxes: SmallVec<[MoveBox; 1]>,
     fills: Vec<FillBox>,
     general: Option<Box<GeneralMove>>,
     facts: Facts,
@@ -127,6 +128,19 @@ impl Plan {
         destination: Place<'_>,
         orders: Option<ByteOrders>,
     ) -> Result<Plan, PlanError> {
+        if let (Place::Array(from), Place::Array(to), None) = (source, destination, orders)
+            && let Some(plan) = Plan::dense(from, to)
+        {
+            return Ok(plan);
+        }
+        Plan::over_sides(source, destination, orders)
+    }
+
+    fn over_sides(
+        source: Place<'_>,
+        destination: Place<'_>,
+        orders: Option<ByteOrders>,
+    ) -> Result<Plan, PlanError> {
         let elements = Elements::new(source, destination, orders)?;
         let from = Side::new(source, elements.source_units, elements.source_unit_bits)?;
         let to = Side::new(
@@ -138,7 +152,7 @@ impl Plan {
         let value = to.padding_value();
         let element_type = destination.element_type();
         // A type without a zero (f8e8m0fnu) is padded with zero bytes where nothing is said.
-        let padding = match value {
+        let padding = || match value {
             PaddingValue::Unknown => None,
             value => Some(elements.arranged(element_type.padding_bytes(value).unwrap_or([0; 16]))),
         };
@@ -146,14 +160,14 @@ impl Plan {
             elements,
             source_bytes: from.buffer_bytes,
             destination_bytes: to.buffer_bytes,
-            boxes: Vec::new(),
+            boxes: SmallVec::new(),
             fills: Vec::new(),
             general: None,
             facts: Facts::default(),
         };
         let found = plan
             .find_boxes(&from, &to)
-            .and_then(|()| match padding {
+            .and_then(|()| match to.has_padding().then(padding).flatten() {
                 Some(pattern) => plan.find_fills(&to, pattern, value),
                 None => Ok(()),
             })
@@ -162,7 +176,7 @@ impl Plan {
         if let Err(TooManyPieces) = found {
             plan.boxes.clear();
             plan.fills.clear();
-            plan.general = Some(Box::new(GeneralMove::new(&from, &to, elements, padding)));
+            plan.general = Some(Box::new(GeneralMove::new(&from, &to, elements, padding())));
         }
         plan.facts = Facts::new(&plan, &from, &to, value);
         Ok(plan)
@@ -240,9 +254,6 @@ impl Plan {
         pattern: [u8; 16],
         value: PaddingValue,
     ) -> Result<(), TooManyPieces> {
-        if to.elements == to.allocated {
-            return Ok(());
-        }
         let regions = match to.map() {
             Some(map) if to.elements > 0 => {
                 fills::padding(map.expansion(), &side::digit_indices(&map))?
@@ -359,8 +370,10 @@ impl Plan {
     /// What packed elements leave of the last byte of a whole array.
     fn units_in_tail(&self, to: &Side<'_>) -> i64 {
         match to.array() {
-            Some(_) => self.destination_units() - to.allocated * self.elements.destination_units,
-            None => 0,
+            Some(_) if self.elements.destination_unit_bits < 8 => {
+                self.destination_units() - to.allocated * self.elements.destination_units
+            }
+            _ => 0,
         }
     }
 

@@ -91,5 +91,10 @@ pub(super) fn canonical<L: Merge, A: smallvec::Array<Item = L>>(loops: &mut Smal
             None => at += 1,
         }
     }
+    sort(loops);
+}
+
+/// Loops in the order of the canonical form.
+pub(super) fn sort<L: Merge>(loops: &mut [L]) {
     loops.sort_by_key(|l| std::cmp::Reverse(l.rank()));
 }

@@ -1,5 +1,7 @@
 //! One side of a plan: where the elements of an array lie, in the plan's units.
 
+use std::borrow::Cow;
+
 use smallvec::{SmallVec, smallvec};
 
 use super::elements::PlanError;
@@ -9,7 +11,7 @@ use super::tree::{TooManyPieces, Tree};
 use crate::address::{AddressMap, Part};
 use crate::array::ArrayShape;
 use crate::error::ShapeError;
-use crate::layout::PaddingValue;
+use crate::layout::{Layout, PaddingValue};
 use crate::view::{Place, StridedView};
 
 /// One side of a plan.
@@ -58,9 +60,10 @@ impl<'a> Side<'a> {
             }
         }
         let count = shape.elements().unwrap_or(0);
-        let (ways, allocated) = match strides(shape) {
-            // Without tiles a dimension is one digit; no need to expand the layout.
-            Some((strides, expanded)) if layout.tiles().is_empty() => (
+        // Without tiles a dimension is one digit; no need to expand the layout.
+        let untiled = layout.tiles().is_empty().then(|| strides(shape, layout));
+        let (ways, allocated) = match untiled.flatten() {
+            Some((strides, expanded)) => (
                 Ways::Strides(strides),
                 layout.align_tail(expanded).unwrap_or(expanded),
             ),
@@ -108,10 +111,13 @@ impl<'a> Side<'a> {
     }
 
     /// The address map of a whole array.
-    pub fn map(&self) -> Option<AddressMap> {
+    pub fn map(&self) -> Option<Cow<'_, AddressMap>> {
         match &self.ways {
-            Ways::Map(map) => Some((**map).clone()),
-            Ways::Strides(_) => self.array.and_then(|shape| AddressMap::new(shape).ok()),
+            Ways::Map(map) => Some(Cow::Borrowed(map)),
+            Ways::Strides(_) => {
+                let map = AddressMap::new(self.array?).ok()?;
+                Some(Cow::Owned(map))
+            }
         }
     }
 
@@ -119,7 +125,7 @@ impl<'a> Side<'a> {
     pub fn places(&self) -> Where {
         match self.map() {
             Some(map) => Where::Map {
-                map: Box::new(map),
+                map: Box::new(map.into_owned()),
                 units: self.scale,
             },
             None => Where::Strides {
@@ -131,6 +137,11 @@ impl<'a> Side<'a> {
                 },
             },
         }
+    }
+
+    /// Whether the buffer has room for more than the elements.
+    pub fn has_padding(&self) -> bool {
+        self.elements != self.allocated
     }
 
     /// Whether some dimension's index is split.
@@ -256,8 +267,7 @@ pub(super) fn digit_indices(map: &AddressMap) -> SmallVec<[Index; 8]> {
 
 /// The stride of each dimension in elements, from the padded sizes, and their product. `None`
 /// where that is beyond 63 bits, which the shape's constructor allows only beside a size of 0.
-fn strides(shape: &ArrayShape) -> Option<(SmallVec<[i64; 6]>, i64)> {
-    let layout = shape.layout()?;
+fn strides(shape: &ArrayShape, layout: &Layout) -> Option<(SmallVec<[i64; 6]>, i64)> {
     let padded = shape.padded_sizes(layout);
     let mut strides: SmallVec<[i64; 6]> = smallvec![0; shape.rank()];
     let mut stride: i64 = 1;

@@ -12,12 +12,16 @@ use crate::address::{Expansion, NodeId, Part};
 pub(crate) enum Tree {
     /// `i * stride`
     Line(i64),
-    /// `high(i / tile) + low(i % tile)`
-    Split {
-        tile: i64,
-        high: Rc<Tree>,
-        low: Rc<Tree>,
-    },
+    /// Trees share what they have in common, so that a copy of one costs nothing.
+    Split(Rc<Split>),
+}
+
+/// `high(i / tile) + low(i % tile)`
+#[derive(Debug)]
+pub(crate) struct Split {
+    pub tile: i64,
+    pub high: Tree,
+    pub low: Tree,
 }
 
 /// A part of an index's range in which both positions are affine.
@@ -59,18 +63,14 @@ impl Tree {
         {
             return low;
         }
-        Tree::Split {
-            tile,
-            high: Rc::new(high),
-            low: Rc::new(low),
-        }
+        Tree::Split(Rc::new(Split { tile, high, low }))
     }
 
     pub fn position(&self, index: i64) -> i64 {
         match self {
             Tree::Line(stride) => index * stride,
-            Tree::Split { tile, high, low } => {
-                high.position(index / tile) + low.position(index % tile)
+            Tree::Split(split) => {
+                split.high.position(index / split.tile) + split.low.position(index % split.tile)
             }
         }
     }
@@ -79,49 +79,29 @@ impl Tree {
     pub fn tile(&self) -> i64 {
         match self {
             Tree::Line(_) => 1,
-            Tree::Split { tile, .. } => *tile,
+            Tree::Split(split) => split.tile,
         }
     }
 
     /// The tree as one that splits by `tile` first, if it is such a one.
     pub fn split_by(&self, tile: i64) -> Option<(Tree, Tree)> {
-        match self {
+        let own = match self {
             Tree::Line(stride) => {
-                Some((Tree::Line(stride.checked_mul(tile)?), Tree::Line(*stride)))
+                return Some((Tree::Line(stride.checked_mul(tile)?), Tree::Line(*stride)));
             }
-            Tree::Split {
-                tile: own,
-                high,
-                low,
-            } if *own == tile => Some(((**high).clone(), (**low).clone())),
+            Tree::Split(own) => own,
+        };
+        if own.tile == tile {
+            Some((own.high.clone(), own.low.clone()))
+        } else if tile % own.tile == 0 {
             // i / own / (tile / own) is i / tile.
-            Tree::Split {
-                tile: own,
-                high,
-                low,
-            } if tile % own == 0 => {
-                let (high, middle) = high.split_by(tile / own)?;
-                let low = Tree::Split {
-                    tile: *own,
-                    high: Rc::new(middle),
-                    low: low.clone(),
-                };
-                Some((high, low))
-            }
-            Tree::Split {
-                tile: own,
-                high,
-                low,
-            } if own % tile == 0 => {
-                let (middle, low) = low.split_by(tile)?;
-                let high = Tree::Split {
-                    tile: own / tile,
-                    high: high.clone(),
-                    low: Rc::new(middle),
-                };
-                Some((high, low))
-            }
-            Tree::Split { .. } => None,
+            let (high, middle) = own.high.split_by(tile / own.tile)?;
+            Some((high, Tree::split(own.tile, middle, own.low.clone())))
+        } else if own.tile % tile == 0 {
+            let (middle, low) = own.low.split_by(tile)?;
+            Some((Tree::split(own.tile / tile, own.high.clone(), middle), low))
+        } else {
+            None
         }
     }
 }
@@ -139,21 +119,23 @@ impl Side {
     /// Goes down while the whole range lies in one tile; a line forgets where it starts.
     fn descend(&mut self, length: i64) {
         loop {
-            match &self.tree {
+            let low = match &self.tree {
                 Tree::Line(stride) => {
                     self.base += self.start * stride;
                     self.start = 0;
                     return;
                 }
-                Tree::Split { tile, high, low } => {
+                Tree::Split(split) => {
+                    let tile = split.tile;
                     if self.start / tile != (self.start + length - 1) / tile {
                         return;
                     }
-                    self.base += high.position(self.start / tile);
+                    self.base += split.high.position(self.start / tile);
                     self.start %= tile;
-                    self.tree = (**low).clone();
+                    split.low.clone()
                 }
-            }
+            };
+            self.tree = low;
         }
     }
 
