@@ -114,3 +114,32 @@ pub fn resolve_dimension(dimension: i64, rank: usize) -> Result<usize, ShapeErro
         Err(ShapeError::NoSuchDimension { dimension, rank })
     }
 }
+/// The dimensions of an operand of this rank that a dot neither contracts nor batches, ascending:
+/// XLA's `GetNonContractingDims`.
+///
+/// # Errors
+///
+/// [`ShapeError`] for a dimension that is not there or named twice.
+///
+/// ```
+/// use minormajor_core::non_contracting_dimensions;
+///
+/// assert_eq!(non_contracting_dimensions(5, &[3], &[0, 1])?, [2, 4]);
+/// assert!(non_contracting_dimensions(2, &[1], &[1]).is_err());
+/// # Ok::<(), minormajor_core::ShapeError>(())
+/// ```
+#[doc(alias = "GetNonContractingDims")]
+pub fn non_contracting_dimensions(
+    rank: usize,
+    contracting: &[i64],
+    batch: &[i64],
+) -> Result<Vec<usize>, ShapeError> {
+    let mut taken = vec![false; rank];
+    for &dimension in contracting.iter().chain(batch) {
+        let place = resolve_dimension(dimension, rank)?;
+        if std::mem::replace(&mut taken[place], true) {
+            return Err(ShapeError::DimensionRepeated { dimension: place });
+        }
+    }
+    Ok((0..rank).filter(|&place| !taken[place]).collect())
+}

@@ -7,6 +7,7 @@
 mod address;
 mod array;
 pub mod bitcast;
+mod computation_layout;
 mod dimension;
 mod element_type;
 mod error;
@@ -33,13 +34,14 @@ mod window;
 
 pub use address::{AddressMap, Conversion, ConversionStep, IndexError, Location};
 pub use array::ArrayShape;
-pub use dimension::{Dimension, dimension_names, resolve_dimension};
+pub use computation_layout::ComputationLayout;
+pub use dimension::{Dimension, dimension_names, non_contracting_dimensions, resolve_dimension};
 pub use element_type::{
     ElementKind, ElementType, FloatFormat, NativeElement, SpecialValues, UnknownElementType,
 };
 pub use error::ShapeError;
 pub use in_place::{InPlacePlan, Step};
-pub use indices::{IndexSpace, Indices, ShapePartition};
+pub use indices::{IndexSpace, Indices, ShapePartition, to_mixed_radix};
 pub use layout::{Layout, LayoutEquality, PaddingValue, SplitConfig, Tile, TileDimension};
 pub use packing::{PackingError, pack_bits, unpack_bits};
 pub use padding_config::{DimensionPadding, Padding, PaddingConfig, WindowError};

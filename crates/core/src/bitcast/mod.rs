@@ -6,6 +6,7 @@
 //! the smallest copy of the operand that would make it free, and the nearest layout of the
 //! result under which it would be.
 
+mod carried;
 mod compare;
 mod correspondence;
 mod decompose;
@@ -20,6 +21,7 @@ mod search;
 mod side;
 mod why_not;
 
+pub use carried::{CarriedDimensions, carried_dimensions};
 pub use decompose::{
     Decomposition, TransposeReshapeTranspose, align_layouts, deduce_transpose_dimensions,
     is_reshape_or_transpose_bitcast,

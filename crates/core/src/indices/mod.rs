@@ -2,6 +2,7 @@
 
 mod iterate;
 mod linear;
+mod mixed_radix;
 mod partition;
 
 use smallvec::SmallVec;
@@ -12,6 +13,7 @@ use crate::error::ShapeError;
 use crate::permutation::Permutation;
 
 pub use iterate::Indices;
+pub use mixed_radix::to_mixed_radix;
 pub use partition::ShapePartition;
 
 /// A box of an array's indices, with steps, and the order in which to go through them.
