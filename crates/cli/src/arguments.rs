@@ -269,12 +269,12 @@ pub struct Bench {
 #[derive(Args, Debug)]
 #[command(after_help = help::RELAYOUT)]
 pub struct Relayout {
-    /// The file to read: .npy, .npz, .safetensors, .tsr, or raw NAME.bin with its shape's text in
-    /// NAME.bin.shape
+    /// The file to read: .npy, .npz, .safetensors, .tsr, a .zarr folder, or raw NAME.bin with its
+    /// shape's text in NAME.bin.shape
     #[arg(value_name = "IN")]
     pub input: PathBuf,
     /// The file to write: .npy or .npz for C or Fortran order, .safetensors or .tsr for arrays that
-    /// lie major to minor, .bin for any layout
+    /// lie major to minor, .zarr for chunks in any order, .bin for any layout
     #[arg(value_name = "OUT")]
     pub output: PathBuf,
     /// The layout to move to: {0,1} or {1,0:T(8,128)} [default: major to minor]
@@ -290,6 +290,10 @@ pub struct Relayout {
     /// The shape of a raw input that has no .shape file beside it
     #[arg(long)]
     pub shape: Option<String>,
+    /// Sizes of the chunks of a .zarr output, one a dimension: 256,256 [default: the input's, else
+    /// such that a chunk has at most 8 MiB]
+    #[arg(long, value_name = "SIZES")]
+    pub chunks: Option<String>,
     /// Threads to run on [default: as many as the machine has]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
@@ -397,8 +401,8 @@ fn threads(text: &str) -> Result<usize, RequestError> {
 #[derive(Args, Debug)]
 #[command(after_help = help::INSPECT)]
 pub struct Inspect {
-    /// Files of arrays: .npy, .npz, .safetensors or its .safetensors.index.json, .tsr, or raw .bin
-    /// with its shape's text in NAME.bin.shape
+    /// Files of arrays: .npy, .npz, .safetensors or its .safetensors.index.json, .tsr, .zarr
+    /// folders, or raw .bin with its shape's text in NAME.bin.shape
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// Write one JSON object a file

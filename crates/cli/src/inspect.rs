@@ -36,6 +36,19 @@ pub fn run(arguments: &Inspect, output: &mut Output) -> Result<Outcome, Stop> {
                         write!(output, " of NumPy's {}", one_line(descr))?;
                     }
                     match &array.file {
+                        _ if !array.chunks.is_empty() => {
+                            let chunks = array.chunks.iter().map(u64::to_string);
+                            let chunks: Vec<_> = chunks.collect();
+                            write!(output, ", in chunks of {}", chunks.join(" x "))?;
+                            let names = array.dimension_names.iter();
+                            let names: Vec<_> = names
+                                .map(|name| one_line(name.as_deref().unwrap_or("?")))
+                                .collect();
+                            match names.is_empty() {
+                                true => writeln!(output)?,
+                                false => writeln!(output, ", dimensions {}", names.join(", "))?,
+                            }
+                        }
                         _ if array.compressed => writeln!(output, ", deflated")?,
                         None => writeln!(output, " from byte {}", array.offset)?,
                         Some(other) => {
@@ -105,6 +118,10 @@ struct ArrayObject<'a> {
     file: Option<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     compressed: bool,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    chunks: &'a [u64],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    dimension_names: &'a [Option<String>],
 }
 
 impl<'a> FileObject<'a> {
@@ -125,6 +142,8 @@ impl<'a> FileObject<'a> {
                         .as_ref()
                         .map(|path| path.to_string_lossy().into_owned()),
                     compressed: array.compressed,
+                    chunks: &array.chunks,
+                    dimension_names: &array.dimension_names,
                 })
                 .collect(),
             metadata: Metadata(&info.metadata),

@@ -34,6 +34,9 @@ pub fn run(arguments: &Relayout, output: &mut Output) -> Result<Outcome, Stop> {
     if let Some(layout) = &arguments.to {
         options.layout = Some(request::layout(layout)?);
     }
+    if let Some(chunks) = &arguments.chunks {
+        options.chunks = Some(request::sizes(chunks)?);
+    }
     let watched = Watched::new(arguments.quiet);
     let progress = |done, total| watched.report(done, total);
     let report = relayout_file(&arguments.input, &arguments.output, &options, &progress);

@@ -89,6 +89,21 @@ pub fn integers(
     Ok(found)
 }
 
+/// The sizes of a list such as `256,256`; spaces may stand around them.
+pub fn sizes(text: &str) -> Result<Vec<u64>, RequestError> {
+    let expected = "a size such as 256";
+    let wrong = |(column, error)| RequestError::new(text, column, error);
+    let numbers = integers(text, 1, expected).map_err(wrong)?;
+    let size = |(number, column)| match u64::try_from(number) {
+        Ok(size @ 1..) => Ok(size),
+        _ => Err(wrong((
+            column,
+            format!("expected {expected}, found {number}"),
+        ))),
+    };
+    numbers.into_iter().map(size).collect()
+}
+
 /// The numbers of an index such as `1,2`, or of a scalar's, which is empty; spaces may stand
 /// around them. With them the column of each, and of the end.
 pub fn index(text: &str) -> Result<(Vec<i64>, Vec<usize>), (usize, String)> {

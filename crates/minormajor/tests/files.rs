@@ -384,7 +384,7 @@ fn paths_that_cannot_be_are_errors() {
         ),
         (
             error(&unknown, &path("out.npy")),
-            "in.xyz: the name says no format that is known; use one that ends in .npy, .npz, .safetensors, .safetensors.index.json, .tsr or .bin",
+            "in.xyz: the name says no format that is known; use one that ends in .npy, .npz, .safetensors, .safetensors.index.json, .tsr",
         ),
         (error(&input, &path("out")), "out: the name says no format"),
         (error(&input, &path("dir.npy")), "dir.npy: is a directory"),

@@ -1,12 +1,16 @@
 //! Arrays in files.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use minormajor_core::plan::ByteOrder;
 use minormajor_core::{ArrayShape, ElementType, Place, ShapeError, StridedView};
+use serde_json::{Map, Value};
 
 use super::FileError;
 use super::error::excerpt;
+use super::format::Unpack;
+use super::sources::INFLATE_HEAP;
 
 /// What a file holds, or shall hold.
 #[derive(Debug, Default)]
@@ -54,7 +58,38 @@ pub(super) enum Within {
     Another(PathBuf),
     /// What a part of the file inflates to.
     Deflated(Deflated),
+    /// What pieces that are kept elsewhere unpack to.
+    #[cfg_attr(not(feature = "zarr"), allow(dead_code))]
+    Packed(Packed),
 }
+
+impl Within {
+    /// Whether it is put into a file of its own before it is read.
+    pub(super) fn is_unpacked(&self) -> bool {
+        matches!(self, Within::Deflated(_) | Within::Packed(_))
+    }
+
+    /// Bytes of heap that putting it there takes.
+    pub(super) fn unpack_heap(&self) -> usize {
+        match self {
+            Within::TheFile | Within::Another(_) => 0,
+            Within::Deflated(_) => INFLATE_HEAP,
+            Within::Packed(Packed(pieces)) => pieces.heap(),
+        }
+    }
+}
+
+/// Pieces that hold an array.
+#[derive(Clone, Debug)]
+pub(super) struct Packed(pub(super) Arc<dyn Unpack>);
+
+impl PartialEq for Packed {
+    fn eq(&self, other: &Packed) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Packed {}
 
 /// A deflated part of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +120,53 @@ pub(super) enum Kind {
     },
 }
 
+/// What a file says of an array beside its elements, for a file that can say it too.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(not(feature = "zarr"), allow(dead_code))]
+pub(super) struct Notes {
+    /// JSON by name.
+    pub(super) attributes: Map<String, Value>,
+    /// JSON, a text or null for each dimension, or nothing.
+    pub(super) dimension_names: Vec<Value>,
+    /// Sizes of its chunks, one a dimension, or nothing.
+    pub(super) chunks: Vec<u64>,
+    /// The same, the most major one first.
+    pub(super) piece: Vec<u64>,
+    /// How chunks are encoded: zarr's codecs behind a transpose.
+    pub(super) codecs: Vec<Value>,
+    /// The element that chunks which are not there have.
+    pub(super) fill_value: Option<Value>,
+    /// The type that these speak of.
+    pub(super) element_type: Option<ElementType>,
+}
+
+impl Notes {
+    /// Those of the array whose dimension `i` is dimension `order[i]` of this one.
+    pub(super) fn permuted(&self, order: &[usize]) -> Notes {
+        Notes {
+            dimension_names: permuted(&self.dimension_names, order),
+            chunks: permuted(&self.chunks, order),
+            ..self.clone()
+        }
+    }
+
+    /// What a format without a place for notes loses, in words behind the array's name.
+    pub(super) fn lost(&self) -> Option<&'static str> {
+        match (self.attributes.is_empty(), self.dimension_names.is_empty()) {
+            (true, true) => None,
+            (true, false) => Some("dimension names"),
+            (false, true) => Some("attributes"),
+            (false, false) => Some("attributes and dimension names"),
+        }
+    }
+}
+
+/// A list of one item a dimension in another order of these.
+fn permuted<T: Clone>(list: &[T], order: &[usize]) -> Vec<T> {
+    let items = order.iter().filter_map(|&place| list.get(place).cloned());
+    items.collect()
+}
+
 /// An array in a file.
 #[derive(Clone, Debug)]
 pub(super) struct Array {
@@ -100,6 +182,8 @@ pub(super) struct Array {
     pub(super) view: Option<StridedView>,
     /// Little where elements have one byte.
     pub(super) order: ByteOrder,
+    /// What else is known of it.
+    pub(super) notes: Notes,
 }
 
 impl Array {
@@ -113,6 +197,7 @@ impl Array {
             within: Within::TheFile,
             offset,
             view: None,
+            notes: Notes::default(),
         }
     }
 

@@ -33,6 +33,18 @@ pub enum FileError {
         /// The ending that may have been meant, without the dot.
         meant: Option<&'static str>,
     },
+    /// A folder or file of Zarr's that is not as it should be.
+    #[error("{}: {}", shown(.path), one_line(.reason))]
+    #[allow(missing_docs)]
+    Zarr { path: PathBuf, reason: String },
+    /// No folder, where the format's files are folders.
+    #[error("{}: is {found}; expected a folder of the format that its name says", shown(.path))]
+    #[allow(missing_docs)]
+    NotAFolder { path: PathBuf, found: &'static str },
+    /// Sizes of chunks for a format that has none.
+    #[error("{}: a .{format} file has no chunks; leave their sizes out, or choose an output that ends in .zarr", shown(.path))]
+    #[allow(missing_docs)]
+    NoChunks { path: PathBuf, format: &'static str },
     /// The system refused.
     #[error("{}: can't {action}: {source}; {}", shown(.path), way_out(.source))]
     #[allow(missing_docs)]

@@ -1,5 +1,6 @@
 //! What a file format must say, and the formats that are known.
 
+use std::fmt::Debug;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -10,17 +11,19 @@ use minormajor_core::plan::PlanClass;
 use minormajor_core::{ArrayShape, Plan, nearest};
 
 use super::at::{read_exact_at, write_all_at};
-use super::{Array, Contents, FileError, Input, npy, npz, raw, safetensors, tsr};
+use super::{Array, Contents, FileError, Input, RelayoutOptions, npy, npz, raw, safetensors, tsr};
 
 /// The formats that are known. A new one is a module that implements [`Format`], and a place
 /// here.
-static FORMATS: [&dyn Format; 6] = [
+static FORMATS: &[&dyn Format] = &[
     &npy::Npy,
     &npz::Npz,
     &safetensors::Safetensors,
     &safetensors::Sharded,
     &tsr::Tsr,
     &raw::Raw,
+    #[cfg(feature = "zarr")]
+    &super::zarr::Zarr,
 ];
 
 /// What a file format must say. It sees names and a few bytes at a time; moving, reserving,
@@ -29,11 +32,21 @@ pub(super) trait Format: Sync {
     /// What names of its files end in, without the dot; also the format's name.
     fn extension(&self) -> &'static str;
 
+    /// Whether what names end so is a folder.
+    fn is_folder(&self) -> bool {
+        false
+    }
+
     /// What a file holds, checked against the file's length. Only headers are read.
     fn read(&self, input: &mut Input<'_>) -> Result<Contents, FileError>;
 
     /// What keeps an array out of this format, or nothing.
     fn refuses(&self, array: &Array) -> Option<Refusal>;
+
+    /// Makes of an array what the format can hold, where that is what was asked for.
+    fn fit(&self, _array: &mut Array, _options: &RelayoutOptions) -> Result<(), FileError> {
+        Ok(())
+    }
 
     /// How many arrays a file holds, where it is always one.
     fn holds_one(&self) -> bool {
@@ -42,6 +55,11 @@ pub(super) trait Format: Sync {
 
     /// Whether a file holds texts beside its arrays.
     fn holds_metadata(&self) -> bool {
+        false
+    }
+
+    /// Whether a file says of each array what notes say.
+    fn holds_notes(&self) -> bool {
         false
     }
 
@@ -66,6 +84,34 @@ pub(super) struct NewFile {
     /// Which of the contents' arrays it holds.
     pub(super) arrays: Range<usize>,
     pub(super) frame: Frame,
+}
+
+/// Pieces that hold an array, such as files of compressed chunks. They become a file that holds it
+/// in its layout, so that what moves arrays sees no difference.
+pub(super) trait Unpack: Debug + Send + Sync {
+    /// Bytes of heap that it takes at least.
+    fn heap(&self) -> usize;
+
+    /// Puts the array at the beginning of an empty file, with no more than `memory` bytes of heap.
+    fn unpack(&self, file: &File, memory: usize, threads: usize) -> Result<(), FileError>;
+}
+
+/// What becomes a folder of pieces, once the arrays are all in the file that was written.
+pub(super) trait Pack: Debug + Send + Sync {
+    /// Bytes of heap that it takes at least.
+    fn heap(&self) -> usize;
+
+    /// Whether a folder that is there is one of these, which may be replaced.
+    fn is_one(&self, folder: &Path) -> bool;
+
+    /// Fills an empty folder, with no more than `memory` bytes of heap.
+    fn pack(
+        &self,
+        file: &File,
+        folder: &Path,
+        memory: usize,
+        threads: usize,
+    ) -> Result<(), FileError>;
 }
 
 /// What keeps an array out of a format.
@@ -93,6 +139,8 @@ pub(super) struct Frame {
     /// Another file that belongs to it: its path and what it holds, or nothing if it must not be
     /// there.
     pub(super) beside: Option<(PathBuf, Option<Vec<u8>>)>,
+    /// What makes a folder of the file, in its place.
+    pub(super) pack: Option<Box<dyn Pack>>,
 }
 
 /// A CRC-32 of bytes of the new file, and where in it its four bytes stand.
@@ -228,6 +276,11 @@ pub(super) fn format_of(path: &Path) -> Result<&'static dyn Format, FileError> {
             known: endings(FORMATS.iter()),
         }
     })
+}
+
+/// Whether a name says a format whose files are folders.
+pub(super) fn names_folder(path: &Path) -> bool {
+    format_of(path).is_ok_and(|format| format.is_folder())
 }
 
 /// `.npy, .npz or .bin`.

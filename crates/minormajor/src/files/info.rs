@@ -7,7 +7,7 @@ use minormajor_core::ArrayShape;
 use minormajor_core::plan::ByteOrder;
 
 use super::array::Within;
-use super::input::{Bytes, open};
+use super::input::{Bytes, open_bytes};
 use super::{FileError, Input, Kind, format_of};
 
 /// What a file holds.
@@ -39,6 +39,10 @@ pub struct ArrayInfo {
     pub file: Option<PathBuf>,
     /// Whether it is kept deflated.
     pub compressed: bool,
+    /// Sizes of the chunks that it is kept in, one a dimension, or nothing.
+    pub chunks: Vec<u64>,
+    /// The names of its dimensions, or nothing; some may have none.
+    pub dimension_names: Vec<Option<String>>,
     /// Bytes from the start of the file to the array, or of what it is deflated from.
     pub offset: u64,
 }
@@ -69,7 +73,7 @@ pub struct ArrayInfo {
 /// ```
 pub fn inspect(path: impl AsRef<Path>) -> Result<FileInfo, FileError> {
     let path = path.as_ref();
-    read(path, &mut &open(path)?)
+    read(path, &mut *open_bytes(path)?)
 }
 
 /// Says what arrays bytes hold that are no file, or not yet: as [`inspect`] would of a file of
@@ -103,6 +107,13 @@ fn read(path: &Path, bytes: &mut dyn Bytes) -> Result<FileInfo, FileError> {
     let contents = format.read(&mut Input::new(path, bytes)?)?;
     let arrays = contents.arrays.into_iter().map(|array| ArrayInfo {
         compressed: matches!(array.within, Within::Deflated(_)),
+        chunks: array.notes.chunks,
+        dimension_names: array
+            .notes
+            .dimension_names
+            .iter()
+            .map(|name| name.as_str().map(str::to_owned))
+            .collect(),
         file: match array.within {
             Within::Another(path) => Some(path),
             _ => None,

@@ -8,6 +8,7 @@ use minormajor_core::ArrayShape;
 use minormajor_core::plan::ByteOrder;
 
 use super::error::io_error;
+use super::format::names_folder;
 use super::{FileError, FileStrides};
 
 /// Bytes that can be read from anywhere in them.
@@ -138,6 +139,25 @@ pub(super) fn allocated_bytes(path: &Path, shape: &ArrayShape) -> Result<u64, Fi
             path: path.to_owned(),
             source: Box::new(source),
         }),
+    }
+}
+
+/// Opens an input to read its headers. Of a folder there are no bytes: its format reads what is
+/// in it.
+pub(super) fn open_bytes(path: &Path) -> Result<Box<dyn Bytes>, FileError> {
+    if !names_folder(path) {
+        return Ok(Box::new(open(path)?));
+    }
+    match std::fs::metadata(path) {
+        Ok(meta) if meta.is_dir() => Ok(Box::new(io::empty())),
+        Ok(_) => Err(FileError::NotAFolder {
+            path: path.to_owned(),
+            found: "a file",
+        }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(FileError::Missing {
+            path: path.to_owned(),
+        }),
+        Err(error) => Err(io_error(path, "open it")(error)),
     }
 }
 

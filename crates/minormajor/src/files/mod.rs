@@ -6,6 +6,7 @@
 //! | `NAME.npz` | many of them in a zip archive, stored or deflated |
 //! | `NAME.safetensors` | many arrays, major to minor, and texts; sets of files by their index, `NAME.safetensors.index.json` |
 //! | `NAME.tsr` | one array of at most four dimensions, major to minor |
+//! | `NAME.zarr` | a folder (version 3) of an array in chunks, or of many in groups, with the feature `zarr` |
 //! | `NAME.bin` | the bytes of one array in any layout; its shape is the text in `NAME.bin.shape` |
 //!
 //! Arrays stream from file to file block by block, through buffers of a bounded size, so theirs is
@@ -16,6 +17,7 @@
 mod array;
 mod at;
 mod error;
+mod folder;
 mod format;
 mod info;
 mod input;
@@ -31,6 +33,8 @@ mod safetensors;
 mod sources;
 mod stream;
 mod tsr;
+#[cfg(feature = "zarr")]
+mod zarr;
 
 pub use array::FileStrides;
 use array::{Array, Contents, Kind, order_of};

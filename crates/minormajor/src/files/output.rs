@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 
 use minormajor_kernels::MappedFileMut;
 use same_file::Handle;
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempDir};
 
 use super::Frame;
 use super::at::write_all_at;
 use super::error::{FileError, io_error};
+use super::folder;
+use super::format::Pack;
 
 /// A file that is being written. Dropped before [`commit`](Output::commit), it leaves nothing.
 pub(super) struct Output {
@@ -19,17 +21,27 @@ pub(super) struct Output {
     length: u64,
     /// The file beside it, and what becomes of it: nothing if it must not be there.
     beside: Option<(PathBuf, Option<NamedTempFile>)>,
+    /// The folder that takes the file's place.
+    folder: Option<TempDir>,
 }
 
 impl Output {
     /// Checks whether a file can be made at `path`, as far as that can be known before: it is no
-    /// directory, none of the inputs, and its own directory is there.
-    pub(super) fn check(path: &Path, inputs: &[&Path]) -> Result<(), FileError> {
+    /// directory (or one, if a folder shall take its place), none of the inputs, and its own
+    /// directory is there.
+    pub(super) fn check(path: &Path, inputs: &[&Path], is_folder: bool) -> Result<(), FileError> {
         let not_a_file = |found| FileError::NotAFile {
             path: path.to_owned(),
             found,
         };
         match std::fs::metadata(path) {
+            Ok(meta) if is_folder && meta.is_dir() => {}
+            Ok(_) if is_folder => {
+                return Err(FileError::NotAFolder {
+                    path: path.to_owned(),
+                    found: "a file",
+                });
+            }
             Ok(meta) if meta.is_dir() => return Err(not_a_file("a directory")),
             Ok(meta) if !meta.is_file() => return Err(not_a_file("a pipe or a device")),
             _ => {}
@@ -92,7 +104,22 @@ impl Output {
             file,
             length,
             beside,
+            folder: None,
         })
+    }
+
+    /// Makes a folder of the file, which takes its place.
+    pub(super) fn pack(
+        &mut self,
+        pack: &dyn Pack,
+        memory: usize,
+        threads: usize,
+    ) -> Result<(), FileError> {
+        let folder = folder::temporary(&self.path)?;
+        pack.pack(self.file(), folder.path(), memory, threads)?;
+        folder::sync(folder.path()).map_err(io_error(&self.path, "write it to the disk"))?;
+        self.folder = Some(folder);
+        Ok(())
     }
 
     /// The name that it will have.
@@ -163,6 +190,9 @@ impl Output {
     /// another one, whenever this is cut short, the old shape goes first, then the new array
     /// comes, then its shape.
     pub(super) fn commit(self) -> Result<(), FileError> {
+        if let Some(folder) = self.folder {
+            return folder::replace(folder, &self.path);
+        }
         self.sync()?;
         let Some((beside, shape)) = self.beside else {
             return rename(self.file, &self.path);
@@ -233,7 +263,7 @@ fn temporary(path: &Path) -> Result<NamedTempFile, FileError> {
 }
 
 /// tempfile's errors repeat the path; the system's own say only what is wrong.
-fn bare(error: io::Error) -> io::Error {
+pub(super) fn bare(error: io::Error) -> io::Error {
     let inner = error.get_ref().and_then(|inner| inner.source());
     let code = inner
         .and_then(|inner| inner.downcast_ref::<io::Error>())
@@ -241,7 +271,7 @@ fn bare(error: io::Error) -> io::Error {
     code.map_or(error, io::Error::from_raw_os_error)
 }
 
-fn no_room(path: &Path, needed: u64) -> impl FnOnce(io::Error) -> FileError + '_ {
+pub(super) fn no_room(path: &Path, needed: u64) -> impl FnOnce(io::Error) -> FileError + '_ {
     move |source| match source.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
             FileError::DiskFull {

@@ -10,8 +10,9 @@ use minormajor_core::plan::ByteOrders;
 use minormajor_core::{ArrayShape, Layout, Plan, ShapeError, StridedView};
 
 use super::array::Within;
-use super::format::NewFile;
-use super::input::open;
+use super::format::{NewFile, Pack, names_folder};
+use super::input::{open, open_bytes};
+use super::mover::DEFAULT_MEMORY;
 use super::output::Output;
 use super::queue::{Item, Queue};
 use super::sources::Sources;
@@ -19,8 +20,9 @@ use super::{
     Array, Contents, FileError, Input, Kind, RelayoutOptions, RelayoutReport, check_holds,
     format_of, order_of,
 };
+use crate::memory::FILE_HEAP;
 use crate::rules::{Rules, Target};
-use crate::{ExtraMemory, Progress};
+use crate::{ExtraMemory, Progress, RunError};
 
 /// What becomes of an array of a file.
 #[derive(Clone, Debug)]
@@ -70,7 +72,8 @@ pub struct ArrayMove {
 pub struct FilePlan {
     started: Instant,
     input: PathBuf,
-    file: File,
+    /// Nothing of a folder.
+    file: Option<File>,
     output: PathBuf,
     /// As they lie in the input, dimensions in their new order.
     sources: Vec<Array>,
@@ -78,6 +81,8 @@ pub struct FilePlan {
     arrays: Vec<ArrayMove>,
     metadata_lost: Vec<String>,
     queue: Queue,
+    memory: usize,
+    threads: usize,
 }
 
 impl FilePlan {
@@ -101,13 +106,22 @@ impl FilePlan {
         options: &RelayoutOptions,
     ) -> Result<FilePlan, FileError> {
         let started = Instant::now();
-        let file = open(input)?;
+        let file = match names_folder(input) {
+            true => None,
+            false => Some(open(input)?),
+        };
         let input_format = format_of(input)?;
         let output_format = format_of(output)?;
-        Output::check(output, &[input])?;
+        if options.chunks.is_some() && !output_format.is_folder() {
+            return Err(FileError::NoChunks {
+                path: output.to_owned(),
+                format: output_format.extension(),
+            });
+        }
+        Output::check(output, &[input], output_format.is_folder())?;
 
-        let mut bytes = &file;
-        let mut from = Input::new(input, &mut bytes)?;
+        let mut bytes = open_bytes(input)?;
+        let mut from = Input::new(input, &mut *bytes)?;
         from.given = options.input_shape.as_ref();
         from.order = options.input_order;
         from.strides = options.input_strides.as_ref();
@@ -115,7 +129,7 @@ impl FilePlan {
         if let Some(element_type) = options.input_type {
             contents.name_opaque(input, element_type)?;
         }
-        let metadata_lost = match output_format.holds_metadata() {
+        let mut metadata_lost: Vec<String> = match output_format.holds_metadata() {
             true => Vec::new(),
             false => contents
                 .metadata
@@ -123,6 +137,12 @@ impl FilePlan {
                 .map(|(name, _)| name.clone())
                 .collect(),
         };
+        if !output_format.holds_notes() {
+            let lost = contents.arrays.iter();
+            metadata_lost.extend(
+                lost.filter_map(|array| Some(format!("{} of {}", array.notes.lost()?, array.name))),
+            );
+        }
         let paths = Paths { input, output };
         let mut target = Contents {
             arrays: Vec::with_capacity(contents.arrays.len()),
@@ -133,7 +153,8 @@ impl FilePlan {
         let mut found = Vec::with_capacity(contents.arrays.len());
         for array in contents.arrays {
             let described = array.described();
-            let (rule, from, to) = paths.target(array, options)?;
+            let (rule, from, mut to) = paths.target(array, options)?;
+            output_format.fit(&mut to, options)?;
             found.push((rule, described));
             sources.push(from);
             target.arrays.push(to);
@@ -186,7 +207,10 @@ impl FilePlan {
         let files = output_format.files(output, &target)?;
         let inputs = Sources::paths(input, &sources);
         for new in &files {
-            Output::check(&new.path, &inputs)?;
+            Output::check(&new.path, &inputs, new.frame.pack.is_some())?;
+            if let Some(pack) = &new.frame.pack {
+                check_packs(&new.path, &**pack, options)?;
+            }
         }
         let mut items = Vec::with_capacity(arrays.len());
         for (number, new) in files.iter().enumerate() {
@@ -215,6 +239,8 @@ impl FilePlan {
             arrays,
             metadata_lost,
             queue,
+            memory: options.memory.unwrap_or(DEFAULT_MEMORY),
+            threads: options.threads.unwrap_or(0),
         })
     }
 
@@ -236,7 +262,13 @@ impl FilePlan {
 
     /// The most memory that it takes, beside mapped files.
     pub fn extra_memory(&self) -> ExtraMemory {
-        self.queue.extra_memory()
+        let packs = self.files.iter().filter_map(|new| new.frame.pack.as_ref());
+        let packing = packs.map(|pack| pack.heap() + FILE_HEAP).max();
+        let extra = self.queue.extra_memory();
+        ExtraMemory {
+            heap: extra.heap.max(packing.unwrap_or(0)),
+            ..extra
+        }
     }
 
     /// Bytes that are read from the input's arrays.
@@ -260,15 +292,21 @@ impl FilePlan {
     /// [`FileError`]: what the system says, or deflated arrays that are damaged. There is no new
     /// file then, and what stood there stays.
     pub fn run(self, progress: Progress<'_>) -> Result<RelayoutReport, FileError> {
-        let sources = Sources::open(&self.input, &self.file, &self.output, &self.sources)?;
+        let sources = Sources::open(&self.input, self.file.as_ref(), &self.output, &self.sources)?;
         let outputs = self.files.iter();
         let outputs = outputs.map(|new| Output::create(&new.path, &new.frame));
-        let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
+        let mut outputs = outputs.collect::<Result<Vec<_>, _>>()?;
         let moving = Instant::now();
+        sources.unpack_alone(self.memory, self.threads)?;
         self.queue.run(&sources, &outputs, progress)?;
         let moving = moving.elapsed();
         for (output, new) in outputs.iter().zip(&self.files) {
             output.write_checksums(&new.frame)?;
+        }
+        for (output, new) in outputs.iter_mut().zip(&self.files) {
+            if let Some(pack) = &new.frame.pack {
+                output.pack(&**pack, self.memory, self.threads)?;
+            }
         }
         Output::commit_all(outputs)?;
         Ok(RelayoutReport {
@@ -282,6 +320,25 @@ impl FilePlan {
             elapsed: self.started.elapsed(),
         })
     }
+}
+
+/// Whether a folder's pieces can be made with the memory that is allowed.
+fn check_packs(path: &Path, pack: &dyn Pack, options: &RelayoutOptions) -> Result<(), FileError> {
+    let limit = options.memory.unwrap_or(DEFAULT_MEMORY);
+    let least = pack.heap() + FILE_HEAP;
+    if least > limit {
+        return Err(FileError::Run {
+            path: path.to_owned(),
+            source: RunError::Memory { limit, least },
+        });
+    }
+    if path.is_dir() && !pack.is_one(path) {
+        return Err(FileError::NotAFolder {
+            path: path.to_owned(),
+            found: "a folder of something else",
+        });
+    }
+    Ok(())
 }
 
 /// Both files, for errors.
@@ -368,6 +425,7 @@ impl Paths<'_> {
             },
             offset: 0,
             view,
+            notes: array.notes.clone(),
             order: order_of(element_type, order),
         };
         Ok((rule, array, target))
@@ -404,6 +462,7 @@ impl Paths<'_> {
                 source: Box::new(error),
             })?;
         Ok(Array {
+            notes: array.notes.permuted(permutation.as_slice()),
             shape,
             view,
             ..array

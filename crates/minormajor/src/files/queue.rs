@@ -11,11 +11,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use minormajor_core::Plan;
 
-use super::array::Within;
 use super::error::FileError;
 use super::mover::{DEFAULT_MEMORY, FilePlace, Mover, planned_heap, run_mapped};
 use super::output::Output;
-use super::sources::{INFLATE_HEAP, Sources};
+use super::sources::Sources;
 use super::{Array, ArrayMove, RelayoutOptions};
 use crate::executor::Told;
 use crate::memory::{ARRAY_HEAP, FILE_HEAP, KERNEL_STACK, THREAD_HEAP};
@@ -186,9 +185,7 @@ impl Queue {
                 }
             });
         }
-        let inflates = sources
-            .iter()
-            .any(|source| matches!(source.within, Within::Deflated(_)));
+        let unpacks = sources.iter().map(|source| source.within.unpack_heap());
         let wanted = Wanted {
             kinds,
             sources,
@@ -196,7 +193,7 @@ impl Queue {
             moves,
             options,
             own: FILE_HEAP + items.len() * ARRAY_HEAP,
-            beside: THREAD_HEAP + if inflates { INFLATE_HEAP } else { 0 },
+            beside: THREAD_HEAP + unpacks.max().unwrap_or(0),
         };
         let limit = options.memory.unwrap_or(DEFAULT_MEMORY);
         let threads = threads::count(options.threads.unwrap_or(0));
@@ -229,7 +226,7 @@ impl Queue {
             if let (true, Some(last)) = (copied, self.works.last_mut()) {
                 let before = &sources[last.item.array];
                 let follows = matches!(self.movers[last.mover], Mover::Copied)
-                    && !matches!(source.within, Within::Deflated(_))
+                    && !source.within.is_unpacked()
                     && before.within == source.within
                     && last.item.file == item.file
                     && last.from + last.bytes == source.offset

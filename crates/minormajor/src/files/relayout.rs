@@ -61,6 +61,10 @@ pub struct RelayoutOptions {
     /// Where the elements of a raw output shall lie, in place of a layout. What lies between them
     /// is zero, and the output has no shape file.
     pub output_strides: Option<FileStrides>,
+    /// Sizes of the chunks of a `.zarr` output, one a dimension, for the arrays of as many
+    /// dimensions whose layout has no tile; those of the input, or ones of at most 8 MiB, if
+    /// absent.
+    pub chunks: Option<Vec<u64>>,
     /// Threads to run on; as many as the machine runs at once if absent.
     pub threads: Option<usize>,
     /// The most bytes of heap to take, for all arrays together;

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::array::{Deflated, Within};
+use super::array::{Packed, Within};
 use super::error::{Damage, FileError, io_error};
 use super::input::open;
 use super::output::directory_of;
@@ -18,7 +18,8 @@ pub(super) const INFLATE_HEAP: usize = 256 << 10;
 /// The open files that arrays are read from.
 pub(super) struct Sources<'a> {
     path: &'a Path,
-    file: &'a File,
+    /// Nothing of a folder.
+    file: Option<&'a File>,
     /// Where deflated arrays are inflated: the output's directory has the room.
     scratch: &'a Path,
     arrays: &'a [Array],
@@ -70,7 +71,7 @@ impl<'a> Sources<'a> {
     /// the output, when the first of its bytes are asked for.
     pub fn open(
         path: &'a Path,
-        file: &'a File,
+        file: Option<&'a File>,
         output: &'a Path,
         arrays: &'a [Array],
     ) -> Result<Sources<'a>, FileError> {
@@ -84,7 +85,7 @@ impl<'a> Sources<'a> {
                         others.insert(&**path, open(path)?);
                     }
                 }
-                Within::Deflated(_) => {
+                Within::Deflated(_) | Within::Packed(_) => {
                     inflated.insert(number, Mutex::default());
                 }
             }
@@ -103,14 +104,20 @@ impl<'a> Sources<'a> {
     pub fn source(&self, number: usize) -> Result<Source<'_>, FileError> {
         let array = &self.arrays[number];
         match &array.within {
-            Within::TheFile => Ok(Source::Open(self.path, self.file)),
+            Within::TheFile => match self.file {
+                Some(file) => Ok(Source::Open(self.path, file)),
+                None => unreachable!("arrays of a folder are unpacked"),
+            },
             Within::Another(path) => Ok(Source::Open(path, &self.others[&**path])),
-            Within::Deflated(entry) => {
+            Within::Deflated(_) | Within::Packed(_) => {
                 // One thread inflates, and those that want the same array wait for it.
                 let mut inflated = self.lock(number);
                 let file = match &inflated.file {
                     Some(file) => Arc::clone(file),
-                    None => Arc::clone(inflated.file.insert(self.inflate(array, entry)?)),
+                    None => {
+                        let heap = array.within.unpack_heap();
+                        Arc::clone(inflated.file.insert(self.unpack(array, heap, 1)?))
+                    }
                 };
                 Ok(Source::Inflated(self.path, file))
             }
@@ -134,9 +141,28 @@ impl<'a> Sources<'a> {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn inflate(&self, array: &Array, entry: &Deflated) -> Result<Arc<File>, FileError> {
+    /// Unpacks the only array with all memory and threads, before anything else takes them.
+    pub fn unpack_alone(&self, memory: usize, threads: usize) -> Result<(), FileError> {
+        if let [array] = self.arrays
+            && array.within.is_unpacked()
+        {
+            let file = self.unpack(array, memory, threads)?;
+            self.lock(0).file = Some(file);
+        }
+        Ok(())
+    }
+
+    fn unpack(&self, array: &Array, memory: usize, threads: usize) -> Result<Arc<File>, FileError> {
         let mut file = tempfile::tempfile_in(self.scratch)
             .map_err(io_error(self.scratch, "make a file to inflate into"))?;
+        let entry = match &array.within {
+            Within::TheFile | Within::Another(_) => return Ok(Arc::new(file)),
+            Within::Deflated(entry) => entry,
+            Within::Packed(Packed(pieces)) => {
+                pieces.unpack(&file, memory, threads)?;
+                return Ok(Arc::new(file));
+            }
+        };
         // A file of its own: it has one place from which it is read.
         match npz::inflate(&open(self.path)?, entry, &mut file) {
             Ok(()) => Ok(Arc::new(file)),
