@@ -25,6 +25,7 @@ usage: cargo xtask <COMMAND>
   bench [OPTION...]
       Times relayouts beside memcpy, with --peers beside other libraries too, and
       writes docs/performance.md; `cargo xtask bench --help` tells the options.
+      `bench --python` times the Python package beside NumPy.
 
   instructions [--update]
       Counts the instructions of small relayouts and of planning them, and fails

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::failure::Failure;
+use crate::package;
 use crate::process;
 use crate::python;
 use crate::workspace::Workspace;
@@ -28,6 +29,11 @@ const KEEP_MEMORY: [(&str, &str); 3] = [
 pub fn run(workspace: &Workspace, options: &[String]) -> Result<(), Failure> {
     if options.iter().any(|option| option == "--indices") {
         return indices(workspace, options);
+    }
+    if let [first, rest @ ..] = options
+        && first == "--python"
+    {
+        return beside_numpy(workspace, rest);
     }
     let with_peers = options.iter().any(|option| option == "--peers");
     let features = if with_peers { &["peers"][..] } else { &[] };
@@ -55,6 +61,25 @@ fn indices(workspace: &Workspace, options: &[String]) -> Result<(), Failure> {
         command.arg("--python").arg(interpreter);
     }
     process::run(&mut command)
+}
+
+/// The Python package beside NumPy, with `--peers` beside PyTorch too; other options are its own.
+fn beside_numpy(workspace: &Workspace, options: &[String]) -> Result<(), Failure> {
+    let (peers, options): (Vec<_>, Vec<_>) = options.iter().partition(|o| *o == "--peers");
+    let builder = python::environment(workspace)?
+        .ok_or_else(|| Failure::new("the package is built by Python's maturin"))?;
+    let interpreter = match peers.is_empty() {
+        true => builder.clone(),
+        false => python::peers(workspace)?,
+    };
+    let wheel = package::build(workspace, &builder, "wheels", &["--release"])?;
+    package::install(&interpreter, &wheel)?;
+    process::run(
+        Command::new(&interpreter)
+            .arg(workspace.root().join("bench/python.py"))
+            .args(options)
+            .envs(KEEP_MEMORY),
+    )
 }
 
 /// Looks over the benchmark's code, the peers' part of it too, and runs its tests.

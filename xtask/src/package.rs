@@ -43,12 +43,7 @@ pub fn test(workspace: &Workspace, python: Option<&Path>) -> Result<(), Failure>
     }
     // The build that the other tests use too.
     let wheel = build(workspace, python, "test-wheels", &[])?;
-    process::run(
-        Command::new(python)
-            .args(["-m", "pip", "install", "--quiet", "--force-reinstall"])
-            .args(["--disable-pip-version-check", "--no-deps"])
-            .arg(&wheel),
-    )?;
+    install(python, &wheel)?;
     process::run(
         Command::new(python)
             // With the reasons of what is skipped.
@@ -59,8 +54,26 @@ pub fn test(workspace: &Workspace, python: Option<&Path>) -> Result<(), Failure>
     )
 }
 
+/// Installs a wheel without what it depends on, which is there.
+///
+/// # Errors
+///
+/// Where pip refuses.
+pub fn install(python: &Path, wheel: &Path) -> Result<(), Failure> {
+    process::run(
+        Command::new(python)
+            .args(["-m", "pip", "install", "--quiet", "--force-reinstall"])
+            .args(["--disable-pip-version-check", "--no-deps"])
+            .arg(wheel),
+    )
+}
+
 /// Builds the only wheel in a folder of the build folder, and says where it is.
-fn build(
+///
+/// # Errors
+///
+/// Where maturin fails.
+pub fn build(
     workspace: &Workspace,
     python: &Path,
     folder: &str,

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
 use crate::error::error;
+use crate::order::Order;
 
 /// How an array's elements are placed in memory: XLA's layout.
 ///
@@ -12,16 +13,26 @@ use crate::error::error;
 /// >>> layout.minor_to_major, layout.tiles
 /// ((0, 1), ((8, 128),))
 #[pyclass(frozen, eq, hash, module = "minormajor")]
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Layout(minormajor::Layout);
+#[derive(PartialEq, Eq, Hash)]
+pub struct Layout {
+    layout: minormajor::Layout,
+    /// Whether it says nothing but an order.
+    is_order: bool,
+}
 
 impl Layout {
     pub fn wrap(layout: minormajor::Layout) -> Layout {
-        Layout(layout)
+        let is_order = Order::of_layout(&layout).is_some();
+        Layout { layout, is_order }
     }
 
     pub fn inner(&self) -> &minormajor::Layout {
-        &self.0
+        &self.layout
+    }
+
+    /// The order, where the layout says nothing else.
+    pub fn order(&self) -> Option<&[usize]> {
+        self.is_order.then(|| self.layout.minor_to_major())
     }
 }
 
@@ -31,7 +42,7 @@ impl Layout {
     #[new]
     #[pyo3(signature = (text, /))]
     fn new(text: &Bound<'_, PyAny>) -> PyResult<Layout> {
-        crate::text::layout(text).map(Layout)
+        crate::text::layout(text).map(Layout::wrap)
     }
 
     /// The default of a rank: the last dimension is the most minor.
@@ -40,7 +51,7 @@ impl Layout {
     /// Layout('{2,1,0}')
     #[staticmethod]
     fn descending(rank: usize) -> Layout {
-        Layout(minormajor::Layout::descending(rank))
+        Layout::wrap(minormajor::Layout::descending(rank))
     }
 
     /// The first dimension is the most minor, as Fortran has it.
@@ -49,7 +60,7 @@ impl Layout {
     /// Layout('{0,1,2}')
     #[staticmethod]
     fn ascending(rank: usize) -> Layout {
-        Layout(minormajor::Layout::ascending(rank))
+        Layout::wrap(minormajor::Layout::ascending(rank))
     }
 
     /// A layout from the bytes of XLA's LayoutProto.
@@ -57,25 +68,25 @@ impl Layout {
     #[pyo3(signature = (data, /))]
     fn from_proto(data: &[u8]) -> PyResult<Layout> {
         minormajor::Layout::from_proto_bytes(data)
-            .map(Layout)
+            .map(Layout::wrap)
             .map_err(error)
     }
 
     /// The bytes of XLA's LayoutProto.
     fn to_proto<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.0.to_proto_bytes())
+        PyBytes::new(py, &self.layout.to_proto_bytes())
     }
 
     /// The number of dimensions.
     #[getter]
     fn rank(&self) -> usize {
-        self.0.rank()
+        self.layout.rank()
     }
 
     /// The dimensions, the one whose elements are adjacent in memory first.
     #[getter]
     fn minor_to_major<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        tuple(py, self.0.minor_to_major())
+        tuple(py, self.layout.minor_to_major())
     }
 
     /// The tiles of every level, outermost first; None stands for `*`.
@@ -88,7 +99,7 @@ impl Layout {
             };
             tile.dimensions().iter().map(size).collect()
         };
-        let tiles: Vec<_> = self.0.tiles().iter().map(sizes).collect();
+        let tiles: Vec<_> = self.layout.tiles().iter().map(sizes).collect();
         let tiles = tiles.iter().map(|tile| tuple(py, tile));
         tuple(py, &tiles.collect::<PyResult<Vec<_>>>()?)
     }
@@ -96,39 +107,39 @@ impl Layout {
     /// The width that each dimension is padded to; empty where the layout pads none.
     #[getter]
     fn padded_dimensions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        tuple(py, self.0.padded_dimensions())
+        tuple(py, self.layout.padded_dimensions())
     }
 
     /// What padding holds: 'zero', 'one', 'lowest', 'highest' or 'unknown'; None where nothing is said.
     #[getter]
     fn padding_value(&self) -> Option<&'static str> {
-        self.0.padding_value().map(|value| value.name())
+        self.layout.padding_value().map(|value| value.name())
     }
 
     /// Bits of an element in memory; 0 for the type's own width.
     #[getter]
     fn element_size_in_bits(&self) -> i64 {
-        self.0.element_size_in_bits()
+        self.layout.element_size_in_bits()
     }
 
     /// The number of the memory space: 0 for the default one.
     #[getter]
     fn memory_space(&self) -> i64 {
-        self.0.memory_space()
+        self.layout.memory_space()
     }
 
     /// What the allocated elements are a multiple of.
     #[getter]
     fn tail_padding_alignment(&self) -> i64 {
-        self.0.tail_padding_alignment()
+        self.layout.tail_padding_alignment()
     }
 
     fn __str__(&self) -> String {
-        self.0.to_string()
+        self.layout.to_string()
     }
 
     fn __repr__(&self) -> String {
-        format!("Layout('{}')", self.0)
+        format!("Layout('{}')", self.layout)
     }
 
     fn __reduce__<'py>(

@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 use std::slice;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use minormajor::Relayout;
@@ -72,6 +73,9 @@ impl Region {
 /// What threads that gave up Python's lock read and write at this moment.
 static MOVES: Mutex<Vec<[Region; 2]>> = Mutex::new(Vec::new());
 
+/// How many they are. It becomes more only under Python's lock, so who holds that may trust a 0.
+static LISTED: AtomicUsize = AtomicUsize::new(0);
+
 /// A move that is in [`MOVES`] as long as this lives.
 struct Listed([Region; 2]);
 
@@ -80,6 +84,9 @@ impl Listed {
     ///
     /// Where another thread writes what this one reads, or touches what it writes.
     fn new(regions: [Region; 2], keep: bool) -> PyResult<Option<Listed>> {
+        if !keep && LISTED.load(Ordering::Acquire) == 0 {
+            return Ok(None);
+        }
         let [from, to] = regions;
         let mut moves = MOVES.lock().unwrap_or_else(PoisonError::into_inner);
         let clashes = |&[read, written]: &[Region; 2]| {
@@ -90,6 +97,7 @@ impl Listed {
         }
         Ok(keep.then(|| {
             moves.push(regions);
+            LISTED.store(moves.len(), Ordering::Release);
             Listed(regions)
         }))
     }
@@ -100,6 +108,7 @@ impl Drop for Listed {
         let mut moves = MOVES.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(place) = moves.iter().position(|listed| *listed == self.0) {
             moves.swap_remove(place);
+            LISTED.store(moves.len(), Ordering::Release);
         }
     }
 }
@@ -195,9 +204,21 @@ pub fn empty<'py>(
     let mut dims: smallvec::SmallVec<[npy_intp; 8]> =
         sizes.iter().map(|&size| size as npy_intp).collect();
     let mut strides: smallvec::SmallVec<[npy_intp; 8]> = strides.iter().copied().collect();
+    // Column-major arrays are made faster where that is said than where strides say it.
+    let mut next = width as isize;
+    let is_fortran = strides.iter().zip(sizes).all(|(&stride, &size)| {
+        let is_next = stride == next;
+        // It overflows only in arrays without elements, whose strides are no matter.
+        next = next.wrapping_mul(size.max(1) as isize);
+        is_next
+    });
+    let (flags, given) = match is_fortran {
+        true => (npyffi::NPY_ARRAY_F_CONTIGUOUS, std::ptr::null_mut()),
+        false => (0, strides.as_mut_ptr()),
+    };
     // SAFETY: the type is NumPy's array type; the function takes the reference to the descriptor
     // over, which `into_dtype_ptr` gives away; the two lists have as many entries as the number
-    // before them says; without data NumPy allocates what the sizes need, and the strides were
+    // before them says, and the second may be missing; without data NumPy allocates what the sizes need, and the strides were
     // found to stay in that. No object fields are left unset: types with references were refused.
     // The result is a new reference to an array, or null with an exception set.
     unsafe {
@@ -207,9 +228,9 @@ pub fn empty<'py>(
             dtype.into_dtype_ptr(),
             dims.len() as i32,
             dims.as_mut_ptr(),
-            strides.as_mut_ptr(),
+            given,
             std::ptr::null_mut(),
-            0,
+            flags,
             std::ptr::null_mut(),
         );
         Ok(Bound::from_owned_ptr_or_err(py, made)?.cast_into_unchecked())

@@ -8,7 +8,7 @@ use pyo3::types::PyTuple;
 use crate::array::{Array, Moved};
 use crate::error::{self, error};
 use crate::shape::Shape;
-use crate::{dtype, movement, text};
+use crate::{dtype, order, text};
 
 /// How an array moves from where it is to a layout, and why: what `relayout` and `pack` would do.
 ///
@@ -64,9 +64,9 @@ pub fn plan(
         return Plan::new(Source::Shape(shape), destination, threads);
     }
     let array = Array::new(source)?;
-    let (shape, view) = movement::described(&array)?;
+    let (shape, view) = order::described(&array)?;
     let destination = destination_of(py, destination, &shape)?;
-    let source = match movement::shape_of(&array)? {
+    let source = match order::shape_of(&array)? {
         Some(shape) => Source::Shape(shape),
         None => Source::Strided(view),
     };
@@ -144,7 +144,7 @@ impl Plan {
             .and_then(|shape| shape.with_default_layout())
             .map_err(error)?;
         let destination = destination_of(py, destination, &shape)?;
-        let source = match movement::shape_at(element_type, &sizes, &strides)? {
+        let source = match order::shape_at(element_type, &sizes, &strides)? {
             Some(shape) => Source::Shape(shape),
             None => Source::Strided(view),
         };

@@ -13,7 +13,7 @@ use pyo3::types::PyBytes;
 use crate::dtype;
 use crate::error::{self, error};
 use crate::layout::{Layout, tuple};
-use crate::{movement, text};
+use crate::{order, text};
 
 /// A shape as XLA writes it: an array's element type, sizes and layout, a tuple of shapes, a token.
 ///
@@ -126,7 +126,7 @@ impl Shape {
         if sizes.len() != strides.len() {
             return Err(text::unequal(sizes.len(), strides.len()));
         }
-        let shape = movement::shape_at(dtype::from_argument(dtype)?, &sizes, &strides)?;
+        let shape = order::shape_at(dtype::from_argument(dtype)?, &sizes, &strides)?;
         Ok(shape.map(Shape::wrap))
     }
 

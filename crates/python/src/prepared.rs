@@ -1,0 +1,185 @@
+//! Moves that were prepared, kept for calls that move such arrays again.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use minormajor::{Layout, Plan, Relayout};
+use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use smallvec::SmallVec;
+
+use crate::array::Moved;
+use crate::error;
+use crate::order::{Order, Strides};
+use crate::{layout, text};
+
+/// A move of an array to strides.
+pub struct Prepared {
+    pub relayout: Relayout,
+    /// The destination's.
+    pub strides: Strides,
+    /// Where an order was asked for; else the strides were.
+    pub order: Option<Order>,
+    /// Whether the array has the order already.
+    pub is_there: bool,
+}
+
+/// Where an array shall be.
+pub enum Wanted<'a> {
+    /// In row-major or column-major order: `C`, `F`.
+    Letter(&'a str),
+    /// In a layout, as text.
+    Text(&'a str),
+    /// In a layout.
+    Layout(Cow<'a, Layout>),
+    /// In an order, of a layout that says nothing else.
+    Order(&'a [usize]),
+    /// At these strides.
+    Strides(&'a [isize]),
+}
+
+impl<'a> Wanted<'a> {
+    /// A layout that was given, its text or its order. Texts are read when they are new.
+    pub fn new(argument: &'a Bound<'_, PyAny>) -> PyResult<Wanted<'a>> {
+        if let Ok(text) = argument.cast::<PyString>() {
+            return text.to_str().map(Wanted::Text);
+        }
+        match argument.cast::<layout::Layout>() {
+            Ok(layout) => Ok(match layout.get().order() {
+                Some(order) => Wanted::Order(order),
+                None => Wanted::Layout(Cow::Borrowed(layout.get().inner())),
+            }),
+            Err(_) => Ok(Wanted::Layout(Cow::Owned(text::layout(argument)?))),
+        }
+    }
+
+    /// Numbers that no other wish has.
+    fn write(&self, key: &mut Key) {
+        let (tag, text) = match self {
+            Wanted::Letter(letter) => (0, *letter),
+            Wanted::Text(text) => (1, *text),
+            Wanted::Order(order) => {
+                key.push(2);
+                return key.extend(order.iter().map(|&dimension| dimension as i64));
+            }
+            // Those that say more are refused, and never kept.
+            Wanted::Layout(layout) => match Order::of_layout(layout) {
+                Some(order) => return Wanted::Order(order.minor_to_major()).write(key),
+                None => return key.push(3),
+            },
+            Wanted::Strides(strides) => {
+                key.push(4);
+                return key.extend(strides.iter().map(|&stride| stride as i64));
+            }
+        };
+        key.extend([tag, text.len() as i64]);
+        key.extend(text.as_bytes().chunks(8).map(|chunk| {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            i64::from_le_bytes(word)
+        }));
+    }
+
+    fn order(&self, py: Python<'_>, rank: usize) -> PyResult<Option<Order>> {
+        Ok(Some(match self {
+            Wanted::Letter(letter) => Order::of_letter(letter, rank)?,
+            Wanted::Text(text) => {
+                let layout = text.parse();
+                let layout = layout.map_err(|found| error::parse(py, text, &found))?;
+                Order::new(&layout, rank)?
+            }
+            Wanted::Layout(layout) => Order::new(layout, rank)?,
+            Wanted::Order(order) => {
+                let layout = Layout::new(order.iter().map(|&dimension| dimension as i64));
+                Order::new(&layout.map_err(error::error)?, rank)?
+            }
+            Wanted::Strides(_) => return Ok(None),
+        }))
+    }
+}
+
+/// What a move depends on: threads, width, rank, sizes, strides, and what is wanted.
+type Key = SmallVec<[i64; 32]>;
+
+type Kept = HashMap<Key, Arc<Prepared>, BuildHasherDefault<NumberHasher>>;
+
+static KEPT: Mutex<Option<Kept>> = Mutex::new(None);
+
+/// More are forgotten, all at once: who moves so many different arrays gains nothing from them.
+const MOST: usize = 1 << 10;
+
+/// A hash of numbers that nobody chooses to collide: a multiplication each.
+#[derive(Default)]
+struct NumberHasher(u64);
+
+impl Hasher for NumberHasher {
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        let (words, rest) = bytes.as_chunks();
+        for &word in words {
+            self.write_u64(u64::from_le_bytes(word));
+        }
+        for &byte in rest {
+            self.write_u64(byte.into());
+        }
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        self.write_u64(number as u64);
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+}
+
+/// The move of an array to where it is wanted.
+///
+/// # Errors
+///
+/// A layout that is none, or that strides can't say; strides under which elements overlap.
+pub fn prepared(
+    array: &Bound<'_, PyUntypedArray>,
+    wanted: &Wanted<'_>,
+    threads: usize,
+) -> PyResult<Arc<Prepared>> {
+    let (sizes, strides, width) = (array.shape(), array.strides(), array.dtype().itemsize());
+    let mut key = Key::new();
+    key.extend([threads as i64, width as i64, sizes.len() as i64]);
+    key.extend(sizes.iter().map(|&size| size as i64));
+    key.extend(strides.iter().map(|&stride| stride as i64));
+    wanted.write(&mut key);
+    let lock = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = lock().get_or_insert_default().get(&key) {
+        return Ok(known.clone());
+    }
+    let order = wanted.order(array.py(), sizes.len())?;
+    let to = match (&order, wanted) {
+        (Some(order), _) => order.strides(sizes, width)?,
+        (None, Wanted::Strides(strides)) => (*strides).into(),
+        (None, _) => unreachable!("all other wishes are orders"),
+    };
+    let from_view = Moved::new(sizes, strides, width).view()?;
+    let to_view = Moved::new(sizes, &to, width).view()?;
+    let plan = Plan::new(&from_view, &to_view).map_err(error::plan)?;
+    let relayout = Relayout::new(&plan).map_err(error::plan)?.threads(threads);
+    let made = Arc::new(Prepared {
+        relayout,
+        strides: to,
+        is_there: order.as_ref().is_some_and(|order| order.is_met_by(array)),
+        order,
+    });
+    let mut kept = lock();
+    let kept = kept.get_or_insert_default();
+    if kept.len() >= MOST {
+        kept.clear();
+    }
+    kept.insert(key, made.clone());
+    Ok(made)
+}
