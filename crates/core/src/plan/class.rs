@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::change::Change;
 use super::side::Side;
-use super::{Plan, unit_name};
+use super::{Loop, Plan, unit_name};
 use crate::layout::PaddingValue;
 
 /// What kind of work a plan is.
@@ -94,19 +94,22 @@ impl Facts {
         facts
     }
 
-    /// Those of a plan between dense arrays of so many elements, which is one box; with the most
-    /// minor dimension of more than one element on both sides.
-    pub fn dense(plan: &Plan, elements: i64, minor: [Option<usize>; 2]) -> Facts {
-        let mut facts = Facts {
+    /// Those of a plan between dense arrays of so many elements and bytes, which is one box of
+    /// these loops; with the most minor dimension of more than one element on both sides.
+    pub fn dense(loops: &[Loop], elements: i64, bytes: i64, minor: [Option<usize>; 2]) -> Facts {
+        Facts {
+            // An order that both sides share is one run: there is nothing between.
+            class: match loops {
+                [] => PlanClass::Identity,
+                [run] if run.source == run.destination => PlanClass::Identity,
+                _ => PlanClass::Permute,
+            },
             elements,
-            general_bytes_written: plan.destination_bytes,
+            general_bytes_written: bytes,
             padding_value: Some(PaddingValue::Zero),
             minor,
             ..Facts::default()
-        };
-        // Without padding nothing is done in place, whatever the shapes are.
-        facts.class = facts.classify(plan, || false);
-        facts
+        }
     }
 
     fn classify(&self, plan: &Plan, same_shape: impl Fn() -> bool) -> PlanClass {

@@ -58,10 +58,12 @@ impl Plan {
             stride *= size;
         }
         sort(&mut loops);
-        let mut plan = Plan {
+        let bytes = destination.bytes_of(elements);
+        Some(Plan {
             elements: Elements::dense(element_type),
-            source_bytes: source.bytes_of(elements),
-            destination_bytes: destination.bytes_of(elements),
+            source_bytes: bytes,
+            destination_bytes: bytes,
+            facts: Facts::dense(&loops, elements, bytes, minor),
             boxes: smallvec![MoveBox {
                 source: 0,
                 destination: 0,
@@ -69,10 +71,7 @@ impl Plan {
             }],
             fills: Vec::new(),
             general: None,
-            facts: Facts::default(),
-        };
-        plan.facts = Facts::dense(&plan, elements, minor);
-        Some(plan)
+        })
     }
 }
 

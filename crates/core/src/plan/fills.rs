@@ -1,6 +1,6 @@
 //! The padding of a destination, as boxes to fill.
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::nest::FillLoop;
 use super::tree::{TooManyPieces, Tree, common_pieces};
@@ -10,8 +10,11 @@ use crate::address::{Expansion, NodeId, Part};
 #[derive(Clone, Debug)]
 pub(super) struct Region {
     pub base: i64,
-    pub loops: SmallVec<[FillLoop; 8]>,
+    pub loops: SmallVec<[FillLoop; 4]>,
 }
+
+/// Regions that have no position in common: of a ragged tile one or two.
+pub(super) type Regions = SmallVec<[Region; 2]>;
 
 /// An index of the destination: a dimension, a combined dimension, or a digit of its own.
 #[derive(Clone, Copy)]
@@ -29,13 +32,10 @@ const MAX_REGIONS: usize = 1 << 16;
 /// From the most minor index to the most major: where this index is padding, the more major
 /// ones are those of elements, and the more minor ones anything. So the regions are as long as
 /// they can be, and no position is in two of them.
-pub(super) fn padding(
-    expansion: &Expansion,
-    indices: &[Index],
-) -> Result<Vec<Region>, TooManyPieces> {
+pub(super) fn padding(expansion: &Expansion, indices: &[Index]) -> Result<Regions, TooManyPieces> {
     let mut indices: SmallVec<[Index; 8]> = indices.into();
     indices.sort_by_key(|index| least_stride(expansion, index.node));
-    let mut regions = Vec::new();
+    let mut regions = Regions::new();
     for (at, index) in indices.iter().enumerate() {
         let mut found = gaps(expansion, index.node, index.size)?;
         for minor in &indices[..at] {
@@ -48,7 +48,7 @@ pub(super) fn padding(
                 break;
             }
             let used = image(expansion, major.node, 0, major.size)?;
-            found = product(&found, &used)?;
+            found = product(found, &used)?;
         }
         regions.append(&mut found);
         if regions.len() > MAX_REGIONS {
@@ -72,7 +72,7 @@ pub(super) fn padding(
 }
 
 /// Everything that is allocated.
-pub(super) fn everything(allocated: i64) -> Vec<Region> {
+pub(super) fn everything(allocated: i64) -> Regions {
     let whole = Region {
         base: 0,
         loops: SmallVec::from_slice(&[FillLoop {
@@ -80,11 +80,7 @@ pub(super) fn everything(allocated: i64) -> Vec<Region> {
             destination: 1,
         }]),
     };
-    if allocated > 0 {
-        vec![whole]
-    } else {
-        Vec::new()
-    }
+    (allocated > 0).then_some(whole).into_iter().collect()
 }
 
 fn least_stride(expansion: &Expansion, node: NodeId) -> i64 {
@@ -118,12 +114,12 @@ fn image(
     node: NodeId,
     start: i64,
     length: i64,
-) -> Result<Vec<Region>, TooManyPieces> {
+) -> Result<Regions, TooManyPieces> {
     let Some(tree) = Tree::new(expansion, Some(node), 1) else {
         return Err(TooManyPieces);
     };
     if length == 1 {
-        return Ok(vec![Region {
+        return Ok(smallvec![Region {
             base: tree.position(start),
             loops: SmallVec::new(),
         }]);
@@ -144,10 +140,10 @@ fn image(
 }
 
 /// What a node allocates beside the positions of the values `0..used`.
-fn gaps(expansion: &Expansion, node: NodeId, used: i64) -> Result<Vec<Region>, TooManyPieces> {
+fn gaps(expansion: &Expansion, node: NodeId, used: i64) -> Result<Regions, TooManyPieces> {
     Ok(match expansion.nodes[node].part {
-        Part::Digit { extent, .. } if used == extent => Vec::new(),
-        Part::Digit { extent, stride } => vec![Region {
+        Part::Digit { extent, .. } if used == extent => Regions::new(),
+        Part::Digit { extent, stride } => smallvec![Region {
             base: used * stride,
             loops: SmallVec::from_slice(&[FillLoop {
                 extent: extent - used,
@@ -162,13 +158,13 @@ fn gaps(expansion: &Expansion, node: NodeId, used: i64) -> Result<Vec<Region>, T
             // The rest of the tile that is used in part.
             if ragged > 0 {
                 let rest = gaps(expansion, low, ragged)?;
-                regions.extend(product(&rest, &image(expansion, high, whole, 1)?)?);
+                regions.extend(product(rest, &image(expansion, high, whole, 1)?)?);
             }
             // What full tiles leave empty, cut by later tiles that do not divide them.
             if whole > 0 {
                 let holes = gaps(expansion, low, tile)?;
                 if !holes.is_empty() {
-                    regions.extend(product(&holes, &image(expansion, high, 0, whole)?)?);
+                    regions.extend(product(holes, &image(expansion, high, 0, whole)?)?);
                 }
             }
             regions
@@ -178,19 +174,25 @@ fn gaps(expansion: &Expansion, node: NodeId, used: i64) -> Result<Vec<Region>, T
 }
 
 /// Every region of one list at every place of another.
-fn product(regions: &[Region], places: &[Region]) -> Result<Vec<Region>, TooManyPieces> {
+fn product(mut regions: Regions, places: &[Region]) -> Result<Regions, TooManyPieces> {
     if regions.len() * places.len() > MAX_REGIONS {
         return Err(TooManyPieces);
     }
-    let mut products = Vec::with_capacity(regions.len() * places.len());
-    for region in regions {
+    let put = |region: &mut Region, place: &Region| {
+        region.base += place.base;
+        region.loops.extend_from_slice(&place.loops);
+    };
+    if let [place] = places {
+        // Mostly there is one, and nothing to copy.
+        regions.iter_mut().for_each(|region| put(region, place));
+        return Ok(regions);
+    }
+    let mut products = Regions::with_capacity(regions.len() * places.len());
+    for region in &regions {
         for place in places {
-            let mut loops = region.loops.clone();
-            loops.extend_from_slice(&place.loops);
-            products.push(Region {
-                base: region.base + place.base,
-                loops,
-            });
+            let mut region = region.clone();
+            put(&mut region, place);
+            products.push(region);
         }
     }
     Ok(products)

@@ -340,7 +340,7 @@ impl Plan {
             .filter(|fill| fill.destination % destination_units == 0)
             .map(|fill| (fill.destination, fill.loops.iter().copied().collect()));
         for (base, loops) in values.chain(padding) {
-            let mut loops: SmallVec<[FillLoop; 8]> = loops;
+            let mut loops: SmallVec<[FillLoop; 4]> = loops;
             // Loops inside a value, if it has several units, are left out.
             loops.retain(|l| l.destination % destination_units == 0);
             let region = Region { base, loops };

@@ -76,25 +76,47 @@ impl Merge for FillLoop {
 /// Loops in their one canonical form: none of extent 1, neighbours merged, the greatest stride
 /// on either side first (then the greatest source stride).
 pub(super) fn canonical<L: Merge, A: smallvec::Array<Item = L>>(loops: &mut SmallVec<A>) {
-    loops.retain(|l| l.extent() != 1);
+    let kept = make_canonical(loops);
+    loops.truncate(kept);
+}
+
+/// Brings the canonical form to the front; returns how many loops it has.
+fn make_canonical<L: Merge>(loops: &mut [L]) -> usize {
+    let mut kept = 0;
+    for i in 0..loops.len() {
+        if loops[i].extent() != 1 {
+            loops[kept] = loops[i];
+            kept += 1;
+        }
+    }
     let mut at = 0;
-    while at < loops.len() {
-        let merged = (0..loops.len())
+    while at < kept {
+        let merged = (0..kept)
             .filter(|&other| other != at)
             .find_map(|other| Some((other, loops[at].merge(&loops[other])?)));
         match merged {
             Some((other, merged)) => {
                 loops[at] = merged;
-                loops.remove(other);
+                loops.copy_within(other + 1..kept, other);
+                kept -= 1;
                 at = 0;
             }
             None => at += 1,
         }
     }
-    sort(loops);
+    sort(&mut loops[..kept]);
+    kept
 }
 
-/// Loops in the order of the canonical form.
+/// Puts loops in the order of the canonical form. They are few: each goes where it belongs.
 pub(super) fn sort<L: Merge>(loops: &mut [L]) {
-    loops.sort_by_key(|l| std::cmp::Reverse(l.rank()));
+    for i in 1..loops.len() {
+        let l = loops[i];
+        let mut place = i;
+        while place > 0 && loops[place - 1].rank() < l.rank() {
+            loops[place] = loops[place - 1];
+            place -= 1;
+        }
+        loops[place] = l;
+    }
 }
