@@ -1,6 +1,6 @@
 //! The loops around a kernel's innermost work, walked inside the kernel.
 
-use crate::nest::Loop;
+use crate::nest::{Loop, Loops};
 
 /// The loops that a kernel walks by itself; more are walked outside it.
 pub(crate) const AROUND: usize = 4;
@@ -25,9 +25,16 @@ pub(crate) trait Each {
     unsafe fn each(&mut self, from: *const u8, to: *mut u8);
 }
 
+impl Default for Around {
+    /// No loops: one iteration.
+    fn default() -> Around {
+        Around([ONCE; AROUND])
+    }
+}
+
 impl Around {
     /// Takes the innermost loops out of a nest.
-    pub(crate) fn take(loops: &mut Vec<Loop>) -> Around {
+    pub(crate) fn take(loops: &mut Loops) -> Around {
         let mut around = [ONCE; AROUND];
         for place in around.iter_mut().rev() {
             match loops.pop() {
@@ -105,7 +112,7 @@ mod tests {
             source,
             destination,
         };
-        let mut loops = vec![l(2, 1000, 0), l(2, 100, -3), l(3, -10, 1)];
+        let mut loops = Loops::from_slice(&[l(2, 1000, 0), l(2, 100, -3), l(3, -10, 1)]);
         let around = Around::take(&mut loops);
         assert!(loops.is_empty());
         let mut seen = Seen(Vec::new());
@@ -117,7 +124,7 @@ mod tests {
             .collect();
         assert_eq!(seen.0, want);
 
-        let mut loops = vec![l(7, 1, 1); 6];
+        let mut loops = Loops::from_elem(l(7, 1, 1), 6);
         Around::take(&mut loops);
         assert_eq!(loops.len(), 2);
     }

@@ -3,7 +3,7 @@
 use crate::error::NestError;
 use crate::kernel::Kernel;
 use crate::movement::Move;
-use crate::nest::Loop;
+use crate::nest::{Loop, Loops};
 use crate::tuning::Tuning;
 
 /// One loop of a fill. The stride is in bytes and signed.
@@ -57,7 +57,7 @@ impl Fill {
         loops: &[FillLoop],
         tuning: &Tuning,
     ) -> Result<Fill, NestError> {
-        let nest: Vec<Loop> = loops
+        let nest: Loops = loops
             .iter()
             .map(|l| Loop {
                 extent: l.extent,

@@ -1,6 +1,11 @@
 //! The canonical form of a loop nest, where all size arithmetic is checked.
 
+use smallvec::SmallVec;
+
 use crate::error::{Buffer, NestError};
+
+/// The loops of a nest, outermost first.
+pub(crate) type Loops = SmallVec<[Loop; 4]>;
 
 /// One loop of a nest. Strides are in bytes and signed.
 ///
@@ -39,7 +44,7 @@ pub(crate) struct Nest {
     /// Byte offset of the first element (all indices zero).
     pub(crate) source: isize,
     pub(crate) destination: isize,
-    pub(crate) loops: Vec<Loop>,
+    pub(crate) loops: Loops,
     pub(crate) source_end: usize,
     pub(crate) destination_end: usize,
     pub(crate) bytes: usize,
@@ -72,7 +77,7 @@ impl Nest {
                 width,
                 source: 0,
                 destination: 0,
-                loops: Vec::new(),
+                loops: Loops::new(),
                 source_end: 0,
                 destination_end: 0,
                 bytes: 0,
@@ -105,7 +110,7 @@ impl Nest {
             width,
             source: source as isize,
             destination: destination as isize,
-            loops: Vec::with_capacity(loops.len()),
+            loops: Loops::new(),
             source_end,
             destination_end,
             bytes,
@@ -121,9 +126,7 @@ impl Nest {
             }
             nest.loops.push(l);
         }
-        nest.loops.sort_by(|a, b| {
-            (b.destination, b.source.unsigned_abs()).cmp(&(a.destination, a.source.unsigned_abs()))
-        });
+        sort(&mut nest.loops);
         merge(&mut nest.loops);
         Ok(nest)
     }
@@ -154,8 +157,28 @@ fn reach(
         .map_err(|_| NestError::Overflow { buffer })
 }
 
+/// Puts loops in the order of their strides, from large to small. They are few: each goes where it belongs.
+fn sort(loops: &mut [Loop]) {
+    let strides = |l: &Loop| (l.destination, l.source.unsigned_abs());
+    for i in 1..loops.len() {
+        let l = loops[i];
+        let mut place = i;
+        while place > 0 && strides(&loops[place - 1]) < strides(&l) {
+            loops[place] = loops[place - 1];
+            place -= 1;
+        }
+        loops[place] = l;
+    }
+}
+
 /// Joins neighbours that are one loop: (3, 8, 40) around (2, 4, 20) is (6, 4, 20).
-pub(crate) fn merge(loops: &mut Vec<Loop>) {
+pub(crate) fn merge(loops: &mut Loops) {
+    let kept = merge_in_place(loops);
+    loops.truncate(kept);
+}
+
+/// Brings joined loops to the front; returns how many they are.
+fn merge_in_place(loops: &mut [Loop]) -> usize {
     let mut kept = 0;
     for i in 0..loops.len() {
         let inner = loops[i];
@@ -176,5 +199,5 @@ pub(crate) fn merge(loops: &mut Vec<Loop>) {
         loops[kept] = inner;
         kept += 1;
     }
-    loops.truncate(kept);
+    kept
 }

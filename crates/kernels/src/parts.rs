@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::movement::Move;
-use crate::nest::{Loop, Nest};
+use crate::nest::{Loop, Loops, Nest};
 use crate::prepared::Prepared;
 use crate::simd::LINE;
 
@@ -108,7 +108,7 @@ fn first(l: &Loop, width: usize, piece: usize, pieces: usize) -> usize {
 }
 
 /// One part: its loops, and its offsets from the nest's first element.
-fn part(nest: &Nest, cuts: &[(usize, usize)], number: usize) -> (isize, isize, Vec<Loop>) {
+fn part(nest: &Nest, cuts: &[(usize, usize)], number: usize) -> (isize, isize, Loops) {
     let mut loops = nest.loops.clone();
     let (mut source, mut destination) = (0, 0);
     let mut rest = number;

@@ -6,7 +6,7 @@ use crate::dispatch;
 use crate::isa::Isa;
 use crate::kernel::Kernel;
 use crate::lines::{Repeat, Reverse, Strided};
-use crate::nest::Loop;
+use crate::nest::{Loop, Loops};
 use crate::plane::{At, Plane};
 use crate::runs::{Rows, Runs};
 use crate::simd::fence;
@@ -16,7 +16,7 @@ use crate::zip::{self, Zip};
 /// A box with its kernel chosen. Offsets are relative to the first element on each side.
 #[derive(Debug, Clone)]
 pub(crate) struct Prepared {
-    /// Loops around the kernel, outermost first.
+    /// Loops around the kernel, outermost first; mostly none, as kernels walk the innermost ones themselves.
     outer: Vec<Loop>,
     /// From the first element to where the kernel starts, in the source and the destination.
     start: (isize, isize),
@@ -39,7 +39,7 @@ enum Body {
     Repeat(Box<Repeat>),
     Plane(Box<Plane>),
     /// Too few rows or columns for a plane's vectors, and contiguous with the others.
-    Weave(Weave),
+    Weave(Box<Weave>),
     /// Two or four rows, and contiguous with the others.
     Zip(Box<Zip>),
     /// Elements at any strides, moved one by one.
@@ -63,7 +63,7 @@ impl Prepared {
         stream: bool,
         cached: bool,
     ) -> Prepared {
-        let mut outer = loops.to_vec();
+        let mut outer = Loops::from_slice(loops);
         let mut width = width;
         let mut start = (0, 0);
         let body = loop {
@@ -138,11 +138,11 @@ impl Prepared {
                     )))
                 } else {
                     let around = if stream {
-                        Around::take(&mut Vec::new())
+                        Around::default()
                     } else {
                         Around::take(&mut outer)
                     };
-                    Body::Weave(Weave::new(
+                    Body::Weave(Box::new(Weave::new(
                         width,
                         rows.extent,
                         columns.extent,
@@ -150,13 +150,13 @@ impl Prepared {
                         join,
                         stream,
                         around,
-                    ))
+                    )))
                 };
             }
             break Body::Plane(Box::new(plane(&mut outer, width, d, s, stream)));
         };
         Prepared {
-            outer,
+            outer: outer.into_vec(),
             start,
             width,
             isa,
@@ -229,6 +229,16 @@ impl Prepared {
                 destination.offset(self.start.1),
             )
         };
+        if self.outer.is_empty() {
+            // SAFETY: without loops around it, the body is the box.
+            return unsafe {
+                self.body(At {
+                    source,
+                    destination,
+                    upcoming,
+                })
+            };
+        }
         // The kernels are told where the next iteration starts, so each runs one step late.
         let mut pending = (0, 0);
         let mut started = false;
@@ -284,12 +294,12 @@ fn stays(loops: &[Loop]) -> bool {
 }
 
 /// Runs of `run` bytes that repeat one element.
-fn repeat(outer: &mut Vec<Loop>, width: usize, run: usize, stream: bool) -> Body {
+fn repeat(outer: &mut Loops, width: usize, run: usize, stream: bool) -> Body {
     // The kernel looks at its element once.
     let around = if stays(outer) {
         Around::take(outer)
     } else {
-        Around::take(&mut Vec::new())
+        Around::default()
     };
     Body::Repeat(Box::new(Repeat {
         width,
@@ -299,7 +309,7 @@ fn repeat(outer: &mut Vec<Loop>, width: usize, run: usize, stream: bool) -> Body
     }))
 }
 
-fn strided(outer: &mut Vec<Loop>, line: Loop) -> Body {
+fn strided(outer: &mut Loops, line: Loop) -> Body {
     let around = Around::take(outer);
     Body::Strided(Box::new(Strided { line, around }))
 }
@@ -322,7 +332,7 @@ fn few(outer: &[Loop], width: usize, d: usize, s: usize) -> Option<(Loop, Loop, 
 }
 
 /// Takes the loops of a plane out of a nest: `d` steps by an element in the destination, `s` in the source.
-fn plane(outer: &mut Vec<Loop>, width: usize, d: usize, s: usize, stream: bool) -> Plane {
+fn plane(outer: &mut Loops, width: usize, d: usize, s: usize, stream: bool) -> Plane {
     let mut rows = Axis::new(outer[d].extent, outer[d].source);
     let mut columns = Axis::new(outer[s].extent, outer[s].destination);
     outer.remove(d.max(s));
@@ -330,7 +340,7 @@ fn plane(outer: &mut Vec<Loop>, width: usize, d: usize, s: usize, stream: bool) 
     extend(outer, &mut rows, &mut columns, width);
     // A plane that streams would rather know what is next.
     let around = if stream {
-        Around::take(&mut Vec::new())
+        Around::default()
     } else {
         Around::take(outer)
     };
@@ -338,7 +348,7 @@ fn plane(outer: &mut Vec<Loop>, width: usize, d: usize, s: usize, stream: bool) 
 }
 
 /// Takes the loops out of a nest that continue its runs, on either side.
-fn runs(outer: &mut Vec<Loop>, run: usize) -> Runs {
+fn runs(outer: &mut Loops, run: usize) -> Runs {
     let mut rows = Axis::new(1, 0);
     let mut columns = Axis::new(1, 0);
     if let Some(d) = find(outer, |l| l.destination, run as isize) {
@@ -355,7 +365,7 @@ fn runs(outer: &mut Vec<Loop>, run: usize) -> Runs {
 
 /// Gives both axes of a plane the loops that continue their runs, the shorter first, so that strips are tall and walks
 /// are long. `unit` is the bytes of an element, or of a run that stands for one.
-fn extend(outer: &mut Vec<Loop>, rows: &mut Axis, columns: &mut Axis, unit: usize) {
+fn extend(outer: &mut Loops, rows: &mut Axis, columns: &mut Axis, unit: usize) {
     loop {
         let bytes = |axis: &Axis| (!axis.is_full()).then_some((axis.len * unit) as isize);
         let next_row = bytes(rows).and_then(|run| find(outer, |l| l.destination, run));

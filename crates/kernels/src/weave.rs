@@ -340,7 +340,7 @@ mod tests {
 
     #[test]
     fn three_rows_of_bytes_become_pixels() {
-        let weave = Weave::new(1, 3, 100, 100, true, false, Around::take(&mut Vec::new()));
+        let weave = Weave::new(1, 3, 100, 100, true, false, Around::default());
         // The first 16 bytes of the run: r0 g0 b0 r1 .. r5.
         assert_eq!(
             weave.tables[0],

@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use crate::around::{Around, Each, ONCE};
-use crate::nest::Loop;
+use crate::nest::{Loop, Loops};
 use crate::pen::Pen;
 use crate::plane::At;
 use crate::runs;
@@ -55,7 +55,7 @@ impl Zip {
         stride: isize,
         join: bool,
         stream: bool,
-        outer: &mut Vec<Loop>,
+        outer: &mut Loops,
     ) -> Zip {
         debug_assert!(fits(width, rows));
         let bytes = len * width;
@@ -565,12 +565,12 @@ impl Each for Elements<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Zip, piece};
+    use super::{Loops, Zip, piece};
 
     #[test]
     fn pairs_of_two_bytes_and_quads_of_bytes() {
         let table =
-            |width, rows, join| Zip::new(width, rows, 64, 64, join, false, &mut Vec::new()).table;
+            |width, rows, join| Zip::new(width, rows, 64, 64, join, false, &mut Loops::new()).table;
         let pairs = [0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15];
         assert_eq!(table(2, 2, true), pairs);
         let quads = [0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15];

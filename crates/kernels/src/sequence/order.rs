@@ -2,7 +2,7 @@
 
 use super::{Ahead, Band, DEPTH, Kind, Leaf, Node};
 use crate::isa::Isa;
-use crate::nest::{Loop, Nest};
+use crate::nest::{Loop, Loops, Nest};
 use crate::prepared::Prepared;
 use crate::simd::LINE;
 
@@ -15,7 +15,7 @@ const RUN: isize = 512;
 #[derive(Debug, Clone)]
 pub(super) struct Item {
     width: usize,
-    loops: Vec<Loop>,
+    loops: Loops,
     source: isize,
     destination: isize,
     steps: [isize; DEPTH],

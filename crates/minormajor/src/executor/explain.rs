@@ -128,7 +128,7 @@ impl Relayout {
 
     /// Threads of a run whose destination starts on a page, and the pieces that they share.
     fn shape_of_run(&self) -> (usize, usize) {
-        match self.sharing(0, false) {
+        match self.sharing(|| 0, false) {
             Sharing::Whole => (1, 1),
             Sharing::Parts { threads, parts } => (
                 threads,

@@ -6,6 +6,7 @@ use minormajor_kernels::{
     Code, Fill, FillBits, FillLoop, Format, Kernel, Loop, Move, NestError, Recode, Recoding,
     Scratch, Sequence, Tuning,
 };
+use smallvec::SmallVec;
 
 /// A kernel and the bytes of the destination between which it writes.
 #[derive(Clone, Debug)]
@@ -15,12 +16,13 @@ pub(crate) struct Job {
     end: usize,
 }
 
+/// Boxed, so that jobs stay small: they are handed on several times until they have their place.
 #[derive(Clone, Debug)]
 enum Work {
-    Move(Move),
-    Recode(Recode),
-    Fill(Fill),
-    FillBits(FillBits),
+    Move(Box<Move>),
+    Recode(Box<Recode>),
+    Fill(Box<Fill>),
+    FillBits(Box<FillBits>),
 }
 
 /// How the units of a plan are written on both sides; `None` where bytes are moved as they are.
@@ -65,19 +67,24 @@ impl Job {
         let [from, to] = [plan.source_unit_bits(), plan.destination_unit_bits()]
             .map(|unit| if recoding.is_some() { unit } else { unit / 8 });
         let (source, destination) = (made.source * from, made.destination * to);
-        let loops: Vec<Loop> = made
-            .loops
-            .iter()
-            .map(|l| Loop {
+        let mut loops: SmallVec<[Loop; 6]> = SmallVec::new();
+        for l in made.loops.iter() {
+            loops.push(Loop {
                 extent: l.extent as usize,
                 source: (l.source * from) as isize,
                 destination: (l.destination * to) as isize,
-            })
-            .collect();
+            });
+        }
         let (source, first) = (source as usize, destination as usize);
         let work = match recoding {
-            None => Work::Move(Move::tuned(from as usize, source, first, &loops, tuning)?),
-            Some(recoding) => Work::Recode(Recode::tuned(recoding, source, first, &loops, tuning)?),
+            None => {
+                let kernel = Move::tuned(from as usize, source, first, &loops, tuning)?;
+                Work::Move(Box::new(kernel))
+            }
+            Some(recoding) => {
+                let kernel = Recode::tuned(recoding, source, first, &loops, tuning)?;
+                Work::Recode(Box::new(kernel))
+            }
         };
         Ok(Job::new(
             work,
@@ -95,28 +102,19 @@ impl Job {
         let packed = unit < 8;
         let scale = if packed { unit } else { unit / 8 };
         let first = (made.destination * scale) as usize;
-        let loops: Vec<FillLoop> = made
-            .loops
-            .iter()
-            .map(|l| FillLoop {
+        let mut loops: SmallVec<[FillLoop; 6]> = SmallVec::new();
+        for l in made.loops.iter() {
+            loops.push(FillLoop {
                 extent: l.extent as usize,
                 destination: (l.destination * scale) as isize,
-            })
-            .collect();
+            });
+        }
         let work = if packed {
-            Work::FillBits(FillBits::new(
-                unit as usize,
-                made.pattern[0],
-                first,
-                &loops,
-            )?)
+            let kernel = FillBits::new(unit as usize, made.pattern[0], first, &loops)?;
+            Work::FillBits(Box::new(kernel))
         } else {
-            Work::Fill(Fill::tuned(
-                &made.pattern[..scale as usize],
-                first,
-                &loops,
-                tuning,
-            )?)
+            let pattern = &made.pattern[..scale as usize];
+            Work::Fill(Box::new(Fill::tuned(pattern, first, &loops, tuning)?))
         };
         Ok(Job::new(
             work,

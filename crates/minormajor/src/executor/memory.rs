@@ -37,7 +37,7 @@ impl Relayout {
     /// Memory that a run takes at most beside the two buffers.
     pub fn extra_memory(&self) -> ExtraMemory {
         // Those who watch have more parts, and no more threads.
-        let threads = match self.sharing(0, true) {
+        let threads = match self.sharing(|| 0, true) {
             Sharing::Whole | Sharing::Bands { threads: 1, .. } => {
                 return ExtraMemory {
                     heap: self.heap_of_a_thread(),

@@ -16,6 +16,7 @@ mod windows;
 use minormajor_core::ArrayShape;
 use minormajor_core::plan::{Change, Plan, PlanError};
 use minormajor_kernels::{Kernel, NestError, Scratch, Sequence, Tuning};
+use smallvec::SmallVec;
 
 use crate::threads::team;
 pub use explain::{ExplainedBox, Explanation};
@@ -72,11 +73,11 @@ pub type Progress<'a> = &'a (dyn Fn(u64, u64) + Sync);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Relayout {
-    moves: Vec<Job>,
+    moves: SmallVec<[Job; 1]>,
     fills: Vec<Job>,
     /// Both in the destination's order, where there is one.
     sequence: Option<Box<Sequence>>,
-    general: Option<General>,
+    general: Option<Box<General>>,
     /// Bytes that the destination can be cut between; `None` where elements lie at any byte.
     unit_bytes: Option<usize>,
     source_bytes: usize,
@@ -209,7 +210,7 @@ impl Relayout {
         let source_bytes = fits(plan.source_bytes())?;
         let destination_bytes = fits(plan.destination_bytes())?;
         let [from, to] = [plan.source_unit_bits(), plan.destination_unit_bits()];
-        let mut moves = Vec::with_capacity(plan.boxes().len());
+        let mut moves = SmallVec::with_capacity(plan.boxes().len());
         let mut reach = 0;
         for made in plan.boxes() {
             let along = made.loops.iter().find(|l| l.source.abs() == 1);
@@ -241,7 +242,7 @@ impl Relayout {
             moves,
             fills,
             sequence: sequence.map(Box::new),
-            general: General::new(plan, tuning)?,
+            general: General::new(plan, tuning)?.map(Box::new),
             unit_bytes,
             source_bytes,
             destination_bytes,
@@ -324,7 +325,7 @@ impl Relayout {
                 found,
             });
         };
-        let head = windows::head(destination, self.unit_bytes.unwrap_or(1));
+        let head = || windows::head(destination, self.unit_bytes.unwrap_or(1));
         let sharing = self.sharing(head, progress.is_some());
         let told = Told::new(self.destination_bytes, progress);
         match sharing {

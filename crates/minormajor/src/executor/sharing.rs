@@ -9,9 +9,13 @@ use super::{Progress, Relayout, RunError};
 use crate::threads::{self, team};
 
 impl Relayout {
-    /// How threads share a run whose destination has its first page at `head`.
-    pub(super) fn sharing(&self, head: usize, tells: bool) -> Sharing<'_> {
+    /// How threads share a run whose destination has its first page where `head` says.
+    pub(super) fn sharing(&self, head: impl FnOnce() -> usize, tells: bool) -> Sharing<'_> {
         let bytes = self.destination_bytes;
+        if bytes <= SMALLEST_PART {
+            // Such an array has no sequence either.
+            return Sharing::Whole;
+        }
         let threads = threads::count(self.threads).min(self.affordable_threads());
         let least = if threads > 1 {
             SMALLEST_PART
@@ -44,7 +48,7 @@ impl Relayout {
             let threads = threads.min(movement.count_parts(parts));
             return Sharing::Parts { threads, parts };
         }
-        match self.cut(head, bytes, threads) {
+        match self.cut(head(), bytes, threads) {
             None => Sharing::Whole,
             Some(cut) => Sharing::Windows {
                 threads: threads.min(cut.count),
