@@ -55,6 +55,11 @@ pub fn plan(cause: impl Display) -> PyErr {
 
 /// A text that can't be read.
 pub fn parse(py: Python<'_>, input: &str, error: &minormajor::ParseError) -> PyErr {
+    at(py, input, error, error.column())
+}
+
+/// A text that can't be read because of what is at a column of it.
+pub fn at(py: Python<'_>, input: &str, error: impl Display, column: usize) -> PyErr {
     const SHOWN: usize = 60;
     let what = match input.char_indices().nth(SHOWN) {
         _ if input.trim().is_empty() => "empty text".to_owned(),
@@ -63,7 +68,7 @@ pub fn parse(py: Python<'_>, input: &str, error: &minormajor::ParseError) -> PyE
     };
     let made = ParseError::new_err(format!("{what}: {error}"));
     // Exceptions have a dictionary: this can't fail but for memory, and then that is said.
-    match made.value(py).setattr("column", error.column()) {
+    match made.value(py).setattr("column", column) {
         Ok(()) => made,
         Err(other) => other,
     }

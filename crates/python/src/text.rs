@@ -1,7 +1,8 @@
-//! Arguments that may be text: shapes and layouts.
+//! Arguments that may be text: shapes, layouts and rules.
 
 use std::borrow::Cow;
 
+use minormajor::rules::{Rule, RuleError};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -47,6 +48,16 @@ pub fn layout(argument: &Bound<'_, PyAny>) -> PyResult<minormajor::Layout> {
     }
     let order: Vec<i64> = argument.extract().map_err(wrong)?;
     minormajor::Layout::new(order).map_err(error::error)
+}
+
+/// A rule of what becomes of arrays.
+///
+/// # Errors
+///
+/// `ParseError` for a text that is none.
+pub fn rule(py: Python<'_>, text: &str) -> PyResult<Rule> {
+    let rule: Result<Rule, RuleError> = text.parse();
+    rule.map_err(|found| error::at(py, text, &found, found.column()))
 }
 
 /// Sizes and strides of different numbers of dimensions.

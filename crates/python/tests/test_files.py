@@ -71,8 +71,26 @@ def test_raw_files_hold_any_layout(tmp_path, layout):
     assert (tmp_path / "x.bin").read_bytes() == mm.pack(array, layout).tobytes()
     read = mm.load(tmp_path / "x.bin")
     assert read.dtype == array.dtype and read.tobytes() == array.tobytes()
-    shape = mm.relayout_file(tmp_path / "x.bin", tmp_path / "x.npy")
-    assert shape == mm.Shape("f32[7,5]") and (np.load(tmp_path / "x.npy") == array).all()
+    shapes = mm.relayout_file(tmp_path / "x.bin", tmp_path / "x.npy")
+    assert list(shapes.values()) == [mm.Shape("f32[7,5]")]
+    assert (np.load(tmp_path / "x.npy") == array).all()
+
+
+def test_rules_say_what_becomes_of_arrays(tmp_path):
+    arrays = {name: filled("f4", (7, 5)) for name in ["conv.weight", "dense.weight", "dense.bias"]}
+    np.savez(tmp_path / "x.npz", **arrays)
+    shapes = mm.relayout_file(
+        tmp_path / "x.npz", tmp_path / "y.npz", rules=["dense.weight: OI -> IO", "conv.*: {0,1}"]
+    )
+    assert shapes["dense.weight"] == mm.Shape("f32[5,7]")
+    assert shapes["conv.weight"] == mm.Shape("f32[7,5]{0,1}")
+    written = np.load(tmp_path / "y.npz")
+    assert (written["dense.weight"] == arrays["dense.weight"].T).all()
+    assert written["conv.weight"].flags.f_contiguous
+    assert (written["dense.bias"] == arrays["dense.bias"]).all()
+    with pytest.raises(mm.ParseError, match="->") as caught:
+        mm.relayout_file(tmp_path / "x.npz", tmp_path / "z.npz", rules=["dense.weight: OI -> IJ"])
+    assert caught.value.column > 0 and not (tmp_path / "z.npz").exists()
 
 
 def test_packed_elements_and_conversions(tmp_path):

@@ -281,8 +281,9 @@ def relayout_file(
     output: _Path,
     layout: _Layout | None = None,
     *,
+    rules: Sequence[str] | None = None,
     dtype: Any = None,
     input_type: Any = None,
     threads: int | None = None,
     memory: int | None = None,
-) -> Shape: ...
+) -> dict[str, Shape]: ...
