@@ -112,7 +112,7 @@ pub enum Command {
     Bitcast(Bitcast),
     /// How fast a relayout is on this machine, beside memcpy
     Bench(Bench),
-    /// Move a file's array to another layout
+    /// Move a file's arrays to other layouts
     Relayout(Relayout),
     /// What arrays a file holds, with their shapes and layouts
     Inspect(Inspect),
@@ -277,9 +277,26 @@ pub struct Relayout {
     /// lie major to minor, .zarr for chunks in any order, .bin for any layout
     #[arg(value_name = "OUT")]
     pub output: PathBuf,
-    /// The layout to move to: {0,1} or {1,0:T(8,128)} [default: major to minor]
+    /// The layout to move to: {0,1} or {1,0:T(8,128)}; with rules, of the arrays that none fits
+    /// [default: major to minor; with rules, as they are]
     #[arg(long, value_name = "LAYOUT", conflicts_with = "dst_strides")]
     pub to: Option<String>,
+    /// What becomes of the arrays whose names fit: '*.weight: {0,1}' changes the memory order,
+    /// '*.conv.weight: OIHW -> HWIO' the order of the dimensions; of several the first that fits
+    #[arg(long = "rule", value_name = "RULE")]
+    pub rule: Vec<String>,
+    /// More rules, behind those of --rule: a TOML file with rules = ['PATTERN: LAYOUT', ...]
+    #[arg(long, value_name = "FILE")]
+    pub rules: Option<PathBuf>,
+    /// Make it an error, not a warning, that no array goes by a rule
+    #[arg(long)]
+    pub strict: bool,
+    /// Say what would become of each array, with its bytes and about its time; write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Write a JSON object
+    #[arg(long)]
+    pub json: bool,
     /// The element type to convert to; f32, f16 and bf16 become one another [default: the input's]
     #[arg(long = "type", value_name = "TYPE", value_parser = element_type)]
     pub element_type: Option<ElementType>,

@@ -269,6 +269,18 @@ are read as what they are; a big-endian raw output has no .shape file, which cou
   $ minormajor relayout one.bin half.npy --shape 'f32[1]' --src-endian big --type f16
   half.npy: copy to f16[1]{0}, 4 bytes read, 2 written in 0.001 s (0.01 GB/s), 0.003 s in all
 
+Of a file of many arrays, rules say by name what becomes of each; the first that fits counts, and
+what none fits stays as it is, its byte order too. Braces change the memory order, names of dimensions
+the dimensions themselves:
+
+  $ minormajor relayout picture.npy planes.npy --rule '*: HWC -> CHW'
+  planes.npy: permute to u8[3,512,512]{2,1,0}, 786432 bytes read, 786432 written
+  in 0.001 s (1.57 GB/s), 0.003 s in all
+
+  $ minormajor relayout picture.npy columns.npz --rule '*: {0,1,2}' --dry-run | head -2
+     bytes      time  rule  class    type  array    from                to
+    768.0K  123.4 us     1  permute  u8    picture  [512,512,3]{2,1,0}  [512,512,3]{0,1,2}
+
 The output is written beside its place and renamed when it is whole. GB/s counts bytes read and
 written over the time that the move took; the whole includes writing to the disk.";
 

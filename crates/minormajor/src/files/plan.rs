@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use minormajor_core::plan::ByteOrders;
 use minormajor_core::{ArrayShape, Layout, Plan, ShapeError, StridedView};
@@ -21,7 +21,7 @@ use super::{
     format_of, order_of,
 };
 use crate::memory::FILE_HEAP;
-use crate::rules::{Rules, Target};
+use crate::rules::{Rules, Target, UnusedRule};
 use crate::{ExtraMemory, Progress, RunError};
 
 /// What becomes of an array of a file.
@@ -44,6 +44,9 @@ pub struct ArrayMove {
     pub orders: ByteOrders,
     /// How it is moved. Arrays that are moved alike share one.
     pub plan: Arc<Plan>,
+    /// About what it adds to the time of all, where both files lie in the system's cache; a disk
+    /// that is slower takes as long as it takes.
+    pub predicted: Duration,
 }
 
 /// A relayout of a file, planned: nothing is written before [`run`](FilePlan::run).
@@ -80,6 +83,7 @@ pub struct FilePlan {
     files: Vec<NewFile>,
     arrays: Vec<ArrayMove>,
     metadata_lost: Vec<String>,
+    unused_rules: Vec<UnusedRule>,
     queue: Queue,
     memory: usize,
     threads: usize,
@@ -149,6 +153,14 @@ impl FilePlan {
             metadata: contents.metadata,
             index: contents.index,
         };
+        let ranks: Vec<usize> = contents
+            .arrays
+            .iter()
+            .map(|array| array.elements().rank())
+            .collect();
+        let names = contents.arrays.iter().map(|array| &*array.name);
+        let named: Vec<_> = names.zip(ranks).collect();
+        let unused_rules = options.rules.unused(&named);
         let mut sources = Vec::with_capacity(contents.arrays.len());
         let mut found = Vec::with_capacity(contents.arrays.len());
         for array in contents.arrays {
@@ -200,6 +212,7 @@ impl FilePlan {
                 },
                 orders,
                 plan,
+                predicted: Duration::ZERO,
             });
         }
         drop(plans);
@@ -229,6 +242,9 @@ impl FilePlan {
                     source,
                 }
             })?;
+        for (array, predicted) in arrays.iter_mut().zip(queue.predicted()) {
+            array.predicted = predicted;
+        }
         Ok(FilePlan {
             started,
             input: input.to_owned(),
@@ -238,6 +254,7 @@ impl FilePlan {
             files,
             arrays,
             metadata_lost,
+            unused_rules,
             queue,
             memory: options.memory.unwrap_or(DEFAULT_MEMORY),
             threads: options.threads.unwrap_or(0),
@@ -247,6 +264,17 @@ impl FilePlan {
     /// The arrays, in the input's order.
     pub fn arrays(&self) -> &[ArrayMove] {
         &self.arrays
+    }
+
+    /// The rules that no array goes by: most are written by mistake.
+    pub fn unused_rules(&self) -> &[UnusedRule] {
+        &self.unused_rules
+    }
+
+    /// About how long it will take, where both files lie in the system's cache; a disk that is
+    /// slower takes as long as it takes.
+    pub fn predicted(&self) -> Duration {
+        self.arrays.iter().map(|array| array.predicted).sum()
     }
 
     /// Names of the input's metadata that the output's format has no place for.

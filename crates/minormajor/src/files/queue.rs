@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use minormajor_core::Plan;
 
@@ -98,6 +99,7 @@ impl Wanted<'_> {
             blocks: 0,
             lanes,
             extra: ExtraMemory::default(),
+            predicted: Vec::new(),
         };
         let heap = queue.movers.iter().map(Mover::heap).max().unwrap_or(0);
         queue.extra = ExtraMemory {
@@ -155,6 +157,8 @@ pub(super) struct Queue {
     /// Bytes of each lane's buffer.
     buffer: usize,
     extra: ExtraMemory,
+    /// About how long each array takes, by its number in the input.
+    predicted: Vec<Duration>,
 }
 
 impl Queue {
@@ -219,7 +223,10 @@ impl Queue {
         sources: &[Array],
         moves: &[ArrayMove],
     ) {
+        self.predicted = vec![Duration::ZERO; sources.len()];
         for (item, mover) in items.into_iter().zip(mover_of) {
+            let time = self.movers[mover].predicted(&moves[item.array].plan);
+            self.predicted[item.array] = time / self.lanes as u32;
             let source = &sources[item.array];
             let bytes = moves[item.array].plan.destination_bytes() as u64;
             let copied = matches!(self.movers[mover], Mover::Copied);
@@ -256,6 +263,11 @@ impl Queue {
     /// The most memory that it takes, beside mapped files.
     pub fn extra_memory(&self) -> ExtraMemory {
         self.extra
+    }
+
+    /// About how long each array takes, where both files lie in the system's cache.
+    pub fn predicted(&self) -> impl Iterator<Item = Duration> + '_ {
+        self.predicted.iter().copied()
     }
 
     /// Moves everything.

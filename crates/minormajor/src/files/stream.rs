@@ -82,6 +82,17 @@ impl Streaming {
         self.stream.blocks()
     }
 
+    /// How many runs all blocks read, and how many they write.
+    pub fn runs(&self) -> (u64, u64) {
+        // As many as a block that is at no end has.
+        let block = self.stream.block(0);
+        let blocks = self.stream.blocks();
+        (
+            block.source.runs.count().saturating_mul(blocks),
+            block.destination.runs.count().saturating_mul(blocks),
+        )
+    }
+
     /// Bytes of a lane's buffer.
     pub fn buffer(&self) -> usize {
         let buffers = self.prepared.iter().map(|(_, prepared)| prepared.buffer());

@@ -19,6 +19,7 @@
 mod error;
 mod parse;
 mod pattern;
+mod unused;
 
 use std::fmt;
 
@@ -28,6 +29,7 @@ use toml::Spanned;
 
 pub use error::{ApplyError, RuleError, RuleErrorReason, RulesFileError};
 use pattern::Pattern;
+pub use unused::{Unused, UnusedRule};
 
 /// A rule, from its text.
 ///

@@ -224,3 +224,44 @@ fn files_of_rules_say_the_line() {
         assert!(text.starts_with(expected) && !text.contains('\n'), "{text}");
     }
 }
+
+#[test]
+fn rules_that_no_array_goes_by_are_said() {
+    let rules = Rules::new(
+        [
+            "*.weight: {0,1}",
+            "b.*: OI -> IO",
+            "none: {0}",
+            "*.bias: {1,0}",
+            "*: {0,1}",
+        ]
+        .map(rule),
+    );
+    let arrays = [
+        ("a.weight", 2),
+        ("b.weight", 2),
+        ("a.bias", 1),
+        ("b.bias", 3),
+        ("x", 0),
+    ];
+    let unused = rules.unused(&arrays);
+    let said: Vec<_> = unused.iter().map(ToString::to_string).collect();
+    let no = "no array goes by the rule";
+    assert_eq!(
+        said,
+        [
+            format!("{no} 'b.*: OI -> IO': earlier ones, such as number 1, come first"),
+            format!("{no} 'none: {{0}}': none has such a name"),
+            format!(
+                "{no} '*.bias: {{1,0}}': it is for 2 dimensions, and those of such names have 1 or 3 dimensions"
+            ),
+            format!("{no} '*: {{0,1}}': earlier ones, such as number 1, come first"),
+        ]
+    );
+    assert_eq!(
+        unused.iter().map(|unused| unused.rule).collect::<Vec<_>>(),
+        [1, 2, 3, 4]
+    );
+    assert_eq!(rules.unused(&[]).len(), 5);
+    assert_eq!(Rules::default().unused(&arrays), []);
+}
