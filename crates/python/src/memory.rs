@@ -14,6 +14,7 @@ use numpy::npyffi::{self, PY_ARRAY_API, npy_intp};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::PyTypeInfo;
 use pyo3::prelude::*;
+use smallvec::SmallVec;
 
 use crate::error::{error, plan};
 
@@ -174,61 +175,82 @@ pub fn run(
     result.map_err(plan)
 }
 
-/// A new array whose memory holds its elements without gaps, not yet written.
+/// Sizes and strides of an array whose elements lie without gaps, from its first one on.
+pub struct Dense {
+    width: usize,
+    /// As many as `strides`, and none negative.
+    sizes: SmallVec<[npy_intp; 8]>,
+    /// They reach exactly as far as the elements' bytes: the constructor checked it.
+    strides: SmallVec<[npy_intp; 8]>,
+    is_fortran: bool,
+}
+
+impl Dense {
+    /// # Errors
+    ///
+    /// Strides under which elements would leave gaps, overlap, or lie before the first one.
+    pub fn new(sizes: &[usize], strides: &[isize], width: usize) -> PyResult<Dense> {
+        let bytes = sizes
+            .iter()
+            .try_fold(width, |bytes, &size| bytes.checked_mul(size))
+            .ok_or_else(|| error("the array is larger than the address space"))?;
+        let sizes_fit = sizes.iter().all(|&size| isize::try_from(size).is_ok());
+        let is_dense = reach(sizes, strides, width) == Some((0, bytes));
+        if sizes.len() != strides.len() || !sizes_fit || !is_dense {
+            return Err(error("a new array has its elements without gaps"));
+        }
+        let mut next = width as isize;
+        let is_fortran = strides.iter().zip(sizes).all(|(&stride, &size)| {
+            let is_next = stride == next;
+            // It overflows only in arrays without elements, whose strides are no matter.
+            next = next.wrapping_mul(size.max(1) as isize);
+            is_next
+        });
+        Ok(Dense {
+            width,
+            sizes: sizes.iter().map(|&size| size as npy_intp).collect(),
+            strides: strides.into(),
+            is_fortran,
+        })
+    }
+}
+
+/// A new array, not yet written.
 ///
 /// # Errors
 ///
-/// Strides under which elements would leave gaps, overlap, or lie before the first one; a type that
-/// holds references; what NumPy says, of too little memory for example.
+/// A type of another width, or that holds references; what NumPy says, of too little memory for
+/// example.
 pub fn empty<'py>(
     dtype: Bound<'py, PyArrayDescr>,
-    sizes: &[usize],
-    strides: &[isize],
+    dense: &Dense,
 ) -> PyResult<Bound<'py, PyUntypedArray>> {
     let py = dtype.py();
-    let width = dtype.itemsize();
-    let bytes = sizes
-        .iter()
-        .try_fold(width, |bytes, &size| bytes.checked_mul(size))
-        .ok_or_else(|| error("the array is larger than the address space"))?;
-    let is_dense = sizes.len() == strides.len() && reach(sizes, strides, width) == Some((0, bytes));
-    if !is_dense {
-        return Err(error("a new array has its elements without gaps"));
-    }
-    if dtype.has_object() {
+    if dtype.itemsize() != dense.width || dtype.has_object() {
         return Err(error(format!(
-            "arrays of {dtype} hold references, which can't be moved as bytes"
+            "expected elements of {} bytes that hold no references, found {dtype}",
+            dense.width
         )));
     }
-    // NumPy only reads these two.
-    let mut dims: smallvec::SmallVec<[npy_intp; 8]> =
-        sizes.iter().map(|&size| size as npy_intp).collect();
-    let mut strides: smallvec::SmallVec<[npy_intp; 8]> = strides.iter().copied().collect();
     // Column-major arrays are made faster where that is said than where strides say it.
-    let mut next = width as isize;
-    let is_fortran = strides.iter().zip(sizes).all(|(&stride, &size)| {
-        let is_next = stride == next;
-        // It overflows only in arrays without elements, whose strides are no matter.
-        next = next.wrapping_mul(size.max(1) as isize);
-        is_next
-    });
-    let (flags, given) = match is_fortran {
+    let (flags, strides) = match dense.is_fortran {
         true => (npyffi::NPY_ARRAY_F_CONTIGUOUS, std::ptr::null_mut()),
-        false => (0, strides.as_mut_ptr()),
+        false => (0, dense.strides.as_ptr().cast_mut()),
     };
     // SAFETY: the type is NumPy's array type; the function takes the reference to the descriptor
-    // over, which `into_dtype_ptr` gives away; the two lists have as many entries as the number
-    // before them says, and the second may be missing; without data NumPy allocates what the sizes need, and the strides were
-    // found to stay in that. No object fields are left unset: types with references were refused.
-    // The result is a new reference to an array, or null with an exception set.
+    // over, which `into_dtype_ptr` gives away. It only reads the two lists, which have as many
+    // entries as the number before them says, and the second of which may be missing. Without data
+    // NumPy allocates what the sizes need, and the strides stay in that, as `Dense` promises for
+    // this width. No object fields are left unset: types with references were refused. The result
+    // is a new reference to an array, or null with an exception set.
     unsafe {
         let made = PY_ARRAY_API.PyArray_NewFromDescr(
             py,
             PyUntypedArray::type_object_raw(py),
             dtype.into_dtype_ptr(),
-            dims.len() as i32,
-            dims.as_mut_ptr(),
-            given,
+            dense.sizes.len() as i32,
+            dense.sizes.as_ptr().cast_mut(),
+            strides,
             std::ptr::null_mut(),
             flags,
             std::ptr::null_mut(),

@@ -33,7 +33,8 @@ fn copy_out(
     let source = match memory::overlap(source, out)? {
         false => source,
         true => {
-            aside = moved(source, &*prepared(source, &Wanted::Letter("C"), threads)?)?;
+            let in_rows = prepared(source, &Wanted::Letter("C"), threads)?;
+            aside = moved(source, &in_rows)?;
             &aside
         }
     };
@@ -46,7 +47,10 @@ fn moved<'py>(
     source: &Bound<'py, PyUntypedArray>,
     prepared: &Prepared,
 ) -> PyResult<Bound<'py, PyUntypedArray>> {
-    let made = memory::empty(source.dtype(), source.shape(), &prepared.strides)?;
+    let Some(dense) = &prepared.destination else {
+        return Err(error("a new array has its elements in an order"));
+    };
+    let made = memory::empty(source.dtype(), dense)?;
     memory::run(source.py(), &prepared.relayout, source, &made)?;
     Ok(made)
 }

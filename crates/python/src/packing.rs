@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 use crate::array::{Array, Moved, output};
 use crate::dtype;
 use crate::error::{self, error};
+use crate::memory::Dense;
 use crate::order::{Order, described};
 use crate::{memory, text};
 
@@ -85,7 +86,10 @@ pub fn unpack<'py>(
                 None => Order::of_letter("C", sizes.len())?,
             };
             let strides = order.strides(&sizes, dtype.itemsize())?;
-            memory::empty(dtype.clone(), &sizes, &strides)?
+            memory::empty(
+                dtype.clone(),
+                &Dense::new(&sizes, &strides, dtype.itemsize())?,
+            )?
         }
     };
     if array.shape() != &sizes[..] || !array.dtype().is_equiv_to(&dtype) {
@@ -129,7 +133,7 @@ fn new_bytes<'py>(
         let zeros = numpy::PyArray1::<u8>::zeros(py, bytes, false);
         return Ok(zeros.as_untyped().clone());
     }
-    memory::empty(dtype, &[bytes], &[1])
+    memory::empty(dtype, &Dense::new(&[bytes], &[1], 1)?)
 }
 
 /// An array as so many bytes, one after another.

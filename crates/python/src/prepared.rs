@@ -13,14 +13,15 @@ use smallvec::SmallVec;
 
 use crate::array::Moved;
 use crate::error;
+use crate::memory::Dense;
 use crate::order::{Order, Strides};
 use crate::{layout, text};
 
 /// A move of an array to strides.
 pub struct Prepared {
     pub relayout: Relayout,
-    /// The destination's.
-    pub strides: Strides,
+    /// What a new array is made of, where an order was asked for.
+    pub destination: Option<Dense>,
     /// Where an order was asked for; else the strides were.
     pub order: Option<Order>,
     /// Whether the array has the order already.
@@ -160,7 +161,7 @@ pub fn prepared(
         return Ok(known.clone());
     }
     let order = wanted.order(array.py(), sizes.len())?;
-    let to = match (&order, wanted) {
+    let to: Strides = match (&order, wanted) {
         (Some(order), _) => order.strides(sizes, width)?,
         (None, Wanted::Strides(strides)) => (*strides).into(),
         (None, _) => unreachable!("all other wishes are orders"),
@@ -169,9 +170,10 @@ pub fn prepared(
     let to_view = Moved::new(sizes, &to, width).view()?;
     let plan = Plan::new(&from_view, &to_view).map_err(error::plan)?;
     let relayout = Relayout::new(&plan).map_err(error::plan)?.threads(threads);
+    let destination = order.as_ref().map(|_| Dense::new(sizes, &to, width));
     let made = Arc::new(Prepared {
         relayout,
-        strides: to,
+        destination: destination.transpose()?,
         is_there: order.as_ref().is_some_and(|order| order.is_met_by(array)),
         order,
     });
