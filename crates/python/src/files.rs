@@ -29,6 +29,7 @@ pub fn inspect<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyDic
         made.set_item("is_big_endian", array.order == ByteOrder::Big)?;
         made.set_item("file", array.file)?;
         made.set_item("is_compressed", array.compressed)?;
+        made.set_item("is_chunked", !array.chunks.is_empty())?;
         made.set_item("offset", array.offset)?;
         arrays.push(made);
     }

@@ -268,6 +268,7 @@ class ArrayInfo(TypedDict):
     is_big_endian: bool
     file: str | None
     is_compressed: bool
+    is_chunked: bool
     offset: int
 
 class FileInfo(TypedDict):

@@ -81,6 +81,8 @@ def _read(path: Path, info: _core.ArrayInfo, mmap: bool) -> Array:
         dtype = shape.dtype
         if info["is_big_endian"]:
             dtype = dtype.newbyteorder(">")
+    if info["is_chunked"]:
+        raise FileError(f"{path}: {info['name']} is in chunks: `relayout_file` makes a .npy file of it")
     if info["is_compressed"]:
         with np.load(path, allow_pickle=False) as archive:
             inflated: Array = archive[info["name"]]
