@@ -317,6 +317,16 @@ pub struct Relayout {
     /// The most memory to take, whatever the array's size: 64KiB, 1MiB [default: 256MiB]
     #[arg(long, value_name = "BYTES", value_parser = memory::bytes)]
     pub memory: Option<usize>,
+    /// Go on where an earlier run of the same input and options was killed; from the beginning, if
+    /// none was
+    #[arg(long)]
+    pub resume: bool,
+    /// How many bytes of output are put on the disk at once, for --resume to find [default: 256MiB]
+    #[arg(long, value_name = "BYTES", value_parser = memory::bytes)]
+    pub sync: Option<usize>,
+    /// Read input and output again before the output gets its name, and compare every element
+    #[arg(long)]
+    pub verify: bool,
     #[command(flatten)]
     pub strides: Strides,
     #[command(flatten)]

@@ -97,19 +97,21 @@ pub struct MappedFileMut {
 }
 
 impl MappedFileMut {
-    /// Gives a file this many bytes and maps them for reading and writing. The file must be open for both. What it
-    /// held before stays, up to that length; the rest reads as zero.
+    /// Maps the first bytes of a file for reading and writing, for which it must be open. Where it has fewer, it gets
+    /// them, and they read as zero; what it has stays, also what stands behind them.
     ///
     /// # Errors
     ///
     /// Those of the system; also if the length is more than memory can address.
     pub fn open_write(file: &File, length: u64) -> io::Result<MappedFileMut> {
         let bytes = mappable(length)?;
-        file.set_len(length)?;
+        if file.metadata()?.len() < length {
+            file.set_len(length)?;
+        }
         if bytes == 0 {
             return Ok(MappedFileMut { map: None });
         }
-        // SAFETY: as in `MappedFile::open_read`; the length was set to what is mapped.
+        // SAFETY: as in `MappedFile::open_read`; the file has what is mapped.
         let map = unsafe { MmapOptions::new().len(bytes).map_mut(file)? };
         Ok(MappedFileMut { map: Some(map) })
     }

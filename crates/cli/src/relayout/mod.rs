@@ -59,7 +59,7 @@ fn answer(arguments: &Relayout, output: &mut Output) -> Result<(), Stop> {
     let report = report?;
     match (arguments.json, arguments.quiet) {
         (true, _) => json::write_report(&report, &unused, output),
-        (false, false) => text::write_report(&report, output),
+        (false, false) => text::write_report(&report, arguments.verify, output),
         (false, true) => Ok(()),
     }
 }
@@ -75,6 +75,9 @@ fn options(arguments: &Relayout) -> Result<RelayoutOptions, Stop> {
     options.input_order = arguments.endians.src_endian.map(Into::into);
     options.output_order = arguments.endians.dst_endian.map(Into::into);
     options.memory = arguments.memory;
+    options.resume = arguments.resume;
+    options.sync_bytes = arguments.sync.map(|bytes| bytes as u64);
+    options.verify = arguments.verify;
     options.input_strides = file_strides(
         arguments.strides.src_strides.as_deref(),
         arguments.strides.src_offset,

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use minormajor::files::{ArrayMove, FilePlan, RelayoutReport};
+use minormajor::files::{ArrayMove, Earlier, FilePlan, RelayoutReport};
 use minormajor::plan::PlanClass;
 use minormajor::{ArrayShape, sizes};
 
@@ -22,13 +22,18 @@ pub fn write_plan(plan: &FilePlan, output: &mut Output) -> Result<(), Stop> {
     write_table(&heads, 3, &rows, output)?;
     let moved = plan.arrays().iter();
     let moved = moved.filter(|array| array.plan.class() != PlanClass::Identity);
+    let forecast = plan.forecast();
+    let passes = match forecast.passes {
+        ..=1 => String::new(),
+        passes => format!(" in {passes} passes"),
+    };
     writeln!(
         output,
-        "\n  {}, {} of them moved: {} read, {} written, {} of memory, about {}",
+        "\n  {}, {} of them moved{passes}: {} read, {} written, {} of memory, about {}",
         counted(plan.arrays().len() as i128, "array"),
         moved.count(),
-        size(plan.bytes_read()),
-        size(plan.bytes_written()),
+        size(forecast.bytes_read),
+        size(forecast.bytes_written),
         size(plan.extra_memory().heap as u64),
         time(plan.predicted()),
     )?;
@@ -90,7 +95,19 @@ fn time(time: Duration) -> String {
 }
 
 /// What was done, in one line.
-pub fn write_report(report: &RelayoutReport, output: &mut Output) -> Result<(), Stop> {
+pub fn write_report(
+    report: &RelayoutReport,
+    verified: bool,
+    output: &mut Output,
+) -> Result<(), Stop> {
+    match report.earlier {
+        Earlier::Replaced => writeln!(
+            output,
+            "an unfinished output of an earlier run is replaced; --resume goes on with one"
+        )?,
+        Earlier::Resumed => writeln!(output, "went on where an earlier run stopped")?,
+        _ => {}
+    }
     let seconds = report.moving.as_secs_f64();
     let bytes = report.bytes_read + report.bytes_written;
     let rate = if seconds > 0.0 && bytes > 0 {
@@ -118,6 +135,9 @@ pub fn write_report(report: &RelayoutReport, output: &mut Output) -> Result<(), 
         report.bytes_written,
         report.elapsed.as_secs_f64(),
     )?;
+    if verified {
+        writeln!(output, "verified: every element is the input's")?;
+    }
     write_lost(&report.metadata_lost, output)
 }
 

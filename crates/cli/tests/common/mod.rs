@@ -7,6 +7,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use minormajor::ElementType;
+use minormajor::files::npy;
+use minormajor::plan::ByteOrder;
 use serde_json::Value;
 
 /// What a run said.
@@ -82,4 +85,27 @@ pub fn finish(command: &mut Command, input: &[u8]) -> Ran {
 /// The picture that ships with the project: `u8[512,512,3]` in C order.
 pub fn picture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/astronaut.npy")
+}
+
+/// A `.npy` file of a matrix of numbers that don't compress, the same for every run.
+pub fn matrix(path: &Path, rows: u64, columns: u64) {
+    let header = npy::header(
+        ElementType::F32,
+        ByteOrder::Little,
+        &[rows as i64, columns as i64],
+        false,
+    );
+    let mut file = std::fs::File::create(path).unwrap();
+    file.write_all(&header.unwrap()).unwrap();
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let mut row = vec![0; columns as usize * 4];
+    for _ in 0..rows {
+        for bytes in row.chunks_mut(8) {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            bytes.copy_from_slice(&state.to_le_bytes()[..bytes.len()]);
+        }
+        file.write_all(&row).unwrap();
+    }
 }

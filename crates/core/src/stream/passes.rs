@@ -18,7 +18,7 @@ use crate::layout::{Layout, Tile};
 const READ_RUN: u64 = 1200;
 
 /// Bytes that are read, moved and written in a microsecond by one thread where no run is short.
-const BYTES: u64 = 300;
+const BYTES: u64 = 500;
 
 impl Stream {
     /// About how long one thread takes for all blocks, in nanoseconds, where both files lie in

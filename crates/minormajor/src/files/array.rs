@@ -104,6 +104,17 @@ pub(super) struct Deflated {
     pub(super) crc: u32,
 }
 
+/// A part of a file whose CRC-32 is known: an array with its header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Summed {
+    /// Where it starts.
+    pub(super) start: u64,
+    /// Its bytes.
+    pub(super) size: u64,
+    /// Their CRC-32.
+    pub(super) crc: u32,
+}
+
 /// What is known of an array's elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -184,6 +195,8 @@ pub(super) struct Array {
     pub(super) order: ByteOrder,
     /// What else is known of it.
     pub(super) notes: Notes,
+    /// A checksum that the file has of it.
+    pub(super) summed: Option<Summed>,
 }
 
 impl Array {
@@ -198,6 +211,7 @@ impl Array {
             offset,
             view: None,
             notes: Notes::default(),
+            summed: None,
         }
     }
 

@@ -182,6 +182,46 @@ pub enum FileError {
         needed: u64,
         source: io::Error,
     },
+    /// Another process has the unfinished file of this output.
+    #[error("{}: another process is writing it, as {}; wait for it, or choose another output", shown(.path), shown(.part))]
+    #[allow(missing_docs)]
+    Busy { path: PathBuf, part: PathBuf },
+    /// What an earlier run left is not of this run: its input changed, or its options are others.
+    #[error("{}: the run to go on with had `{was}`, and this one has `{is}`; run it as before, or without resuming to begin anew", shown(.path))]
+    #[allow(missing_docs)]
+    OtherRun {
+        path: PathBuf,
+        was: String,
+        is: String,
+    },
+    /// A run goes on only where files can be locked.
+    #[error("{}: its file system has no locks, so no run goes on there; run it without resuming", shown(.path))]
+    #[allow(missing_docs)]
+    NoLocks { path: PathBuf },
+    /// An input that was written while it was read.
+    #[error("{}: changed while it was read; run it again when nobody writes it", shown(.path))]
+    #[allow(missing_docs)]
+    Changed { path: PathBuf },
+    /// An output that stands there and may not be written.
+    #[error("{}: is read-only; change its permissions, or choose another output", shown(.path))]
+    #[allow(missing_docs)]
+    ReadOnlyOutput { path: PathBuf },
+    /// What was written is not what was read, found when both were read again.
+    #[error("{}: {source}; check the disk and the memory, and run it again", shown(.path))]
+    #[allow(missing_docs)]
+    Differs {
+        path: PathBuf,
+        source: Box<Difference>,
+    },
+    /// An entry of an archive whose bytes are not those that it was written with.
+    #[error("{}: {entry:?}: its checksum is {found:08x}, not the {expected:08x} it claims; copy it again", shown(.path))]
+    #[allow(missing_docs)]
+    EntryChecksum {
+        path: PathBuf,
+        entry: String,
+        expected: u32,
+        found: u32,
+    },
     /// The format has no such element type.
     #[error("{}: a .{format} file has no element type {element_type}, which {array:?} is of; choose an output that ends in {holders}", shown(.path))]
     #[allow(missing_docs)]
@@ -261,6 +301,26 @@ pub enum FileError {
     #[error("{}: {source}", shown(.path))]
     #[allow(missing_docs)]
     Run { path: PathBuf, source: RunError },
+}
+
+/// The first element of an array that is not what it should be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("array {array:?}: the element at {index:?} is the bytes {}, and should be {}", hex(.found), hex(.expected))]
+#[non_exhaustive]
+pub struct Difference {
+    /// The array's name.
+    pub array: String,
+    /// The element's index in the output's array.
+    pub index: Vec<i64>,
+    /// The bytes that it should be, in the output's byte order.
+    pub expected: Vec<u8>,
+    /// The bytes that it is.
+    pub found: Vec<u8>,
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let bytes: Vec<_> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    bytes.join(" ")
 }
 
 impl FileError {
@@ -365,5 +425,19 @@ pub(super) fn io_error<'a>(
         path: path.to_owned(),
         action,
         source,
+    }
+}
+
+/// No room, where that is what the system says; `needed` bytes shall be there.
+pub(super) fn no_room(path: &Path, needed: u64) -> impl FnOnce(io::Error) -> FileError + '_ {
+    move |source| match source.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+            FileError::DiskFull {
+                path: path.to_owned(),
+                needed,
+                source,
+            }
+        }
+        _ => io_error(path, "reserve its blocks")(source),
     }
 }

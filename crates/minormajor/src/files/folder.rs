@@ -7,7 +7,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use super::error::{FileError, io_error};
-use super::output::{bare, directory_of};
+use super::unfinished::{bare, directory_of};
 
 /// A new folder beside `path`, with the permissions that any new folder gets.
 pub(super) fn temporary(path: &Path) -> Result<TempDir, FileError> {

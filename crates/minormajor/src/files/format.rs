@@ -170,6 +170,21 @@ impl Checksum {
 }
 
 impl Frame {
+    /// A sum of all that it says.
+    pub(super) fn checksum(&self) -> u32 {
+        let mut crc = Crc::new();
+        let places = self.offsets.iter().chain([&self.length]);
+        places.for_each(|place| crc.update(&place.to_le_bytes()));
+        for (at, piece) in &self.pieces {
+            crc.update(&at.to_le_bytes());
+            crc.update(piece);
+        }
+        if let Some((_, Some(beside))) = &self.beside {
+            crc.update(beside);
+        }
+        crc.sum()
+    }
+
     /// Of one array behind a header.
     pub(super) fn of_one(header: Vec<u8>, array: &Array) -> Frame {
         let offset = header.len() as u64;

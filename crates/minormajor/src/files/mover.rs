@@ -1,17 +1,18 @@
 //! How an array gets from one open file into another.
 
 use std::fs::File;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
-use minormajor_core::Plan;
 use minormajor_core::plan::{ByteOrders, PlanClass};
-use minormajor_core::stream::StreamError;
+use minormajor_core::stream::{Runs, Stream, StreamError};
+use minormajor_core::{ArrayShape, Plan};
 use minormajor_kernels::MappedFile;
 
 use super::Array;
 use super::at::{read_exact_at, write_all_at};
-use super::error::{FileError, io_error};
+use super::error::{FileError, io_error, no_room};
 use super::output::Output;
 use super::stream::Streaming;
 use crate::memory::PLANNED_HEAP;
@@ -33,16 +34,6 @@ const TOUCHED: usize = 16 << 20;
 /// Bytes that are copied at once.
 const COPIED: usize = 1 << 20;
 
-/// What beginning a run that is read costs, in nanoseconds, on ext4 and with all in the system's
-/// cache,
-const READ_RUN: u64 = 1200;
-
-/// what beginning one that is written does,
-const WRITE_RUN: u64 = 3600;
-
-/// and the bytes that one thread reads, moves and writes in a microsecond where no run is short.
-const BYTES: u64 = 1000;
-
 /// What starts on such a byte of memory starts on a page.
 const PAGE: usize = 4096;
 
@@ -60,8 +51,8 @@ pub(super) enum Mover {
     Copied,
     /// The whole array is one block.
     Whole(Box<Prepared>),
-    /// Cut into blocks.
-    Streamed(Box<Streaming>),
+    /// Cut into blocks, in one pass or in several.
+    Streamed(Vec<Streaming>),
     /// Arrays that are not cut into blocks, or not into small ones: strided ones, those of rare
     /// layouts, and those with more padding than memory. Both files are mapped.
     Mapped(Box<Relayout>),
@@ -139,13 +130,12 @@ impl Mover {
                     return Ok(Mover::Whole(Box::new(whole)));
                 }
             }
-            let cached = from_bytes.saturating_add(to_bytes) <= CACHED;
-            let less = match cached {
-                true => Streaming::new(from, to, orders, share.min(TOUCHED)).ok(),
+            let less = match from_bytes.saturating_add(to_bytes) <= CACHED {
+                true => fastest(from, to, orders, share.min(TOUCHED), 1).ok(),
                 false => None,
             };
-            match less.map_or_else(|| Streaming::new(from, to, orders, share), Ok) {
-                Ok(streaming) => return Ok(Mover::Streamed(Box::new(streaming))),
+            match less.map_or_else(|| fastest(from, to, orders, share, MOST_PASSES), Ok) {
+                Ok(passes) => return Ok(Mover::Streamed(passes)),
                 Err(StreamError::TooLittle { least, .. }) if bounded => {
                     return Err(RunError::Memory {
                         limit: share,
@@ -159,14 +149,40 @@ impl Mover {
         Ok(Mover::Mapped(Box::new(Relayout::new(plan)?)))
     }
 
-    /// Blocks of an array of so many bytes; none where it is mapped.
-    pub fn blocks(&self, bytes: u64) -> u64 {
+    /// How often the array is read and written.
+    pub fn passes(&self) -> usize {
+        match self {
+            Mover::Streamed(passes) => passes.len(),
+            _ => 1,
+        }
+    }
+
+    /// Blocks of a pass over an array of so many bytes; none where it is mapped.
+    pub fn blocks(&self, pass: usize, bytes: u64) -> u64 {
         match self {
             Mover::Copied => bytes.div_ceil(COPIED as u64),
             Mover::Whole(_) => 1,
-            Mover::Streamed(streaming) => streaming.blocks(),
+            Mover::Streamed(passes) => passes[pass].stream().blocks(),
             Mover::Mapped(_) => 0,
         }
+    }
+
+    /// Bytes that a pass writes, of an array of so many.
+    pub fn bytes(&self, pass: usize, bytes: u64) -> u64 {
+        match self {
+            Mover::Streamed(passes) => passes[pass].stream().destination_bytes(),
+            _ => bytes,
+        }
+    }
+
+    /// About how long one lane takes for an array of so many bytes, where both files lie in the
+    /// system's cache.
+    pub fn predicted(&self, bytes: u64) -> Duration {
+        Duration::from_nanos(match self {
+            Mover::Streamed(passes) => passes.iter().map(|pass| pass.stream().nanoseconds()).sum(),
+            // A copy of long runs.
+            _ => bytes,
+        })
     }
 
     /// Bytes of a lane's buffer.
@@ -174,7 +190,7 @@ impl Mover {
         match self {
             Mover::Copied => COPIED,
             Mover::Whole(whole) => whole.buffer(),
-            Mover::Streamed(streaming) => streaming.buffer(),
+            Mover::Streamed(passes) => passes.iter().map(Streaming::buffer).max().unwrap_or(0),
             Mover::Mapped(_) => 0,
         }
     }
@@ -184,7 +200,7 @@ impl Mover {
         match self {
             Mover::Copied | Mover::Mapped(_) => 0,
             Mover::Whole(whole) => whole.heap(),
-            Mover::Streamed(streaming) => streaming.heap(),
+            Mover::Streamed(passes) => passes.iter().map(Streaming::heap).max().unwrap_or(0),
         }
     }
 
@@ -194,30 +210,17 @@ impl Mover {
         match self {
             // What is planned and what is made ready of it together take less than is planned for.
             Mover::Copied | Mover::Whole(_) | Mover::Mapped(_) => own,
-            Mover::Streamed(streaming) => own + streaming.planned_heap(),
+            Mover::Streamed(passes) => {
+                own + passes.iter().map(Streaming::planned_heap).sum::<usize>()
+            }
         }
     }
 
-    /// About how long an array takes on one lane, where both files lie in the system's cache.
-    pub fn predicted(&self, plan: &Plan) -> Duration {
-        let (from, to) = (plan.bytes_read() as u64, plan.bytes_written() as u64);
-        let (reads, writes) = match self {
-            Mover::Copied => (from.div_ceil(COPIED as u64), to.div_ceil(COPIED as u64)),
-            Mover::Whole(_) => (1, 1),
-            Mover::Streamed(streaming) => streaming.runs(),
-            Mover::Mapped(_) => (0, 0),
-        };
-        let nanoseconds = reads
-            .saturating_mul(READ_RUN)
-            .saturating_add(writes.saturating_mul(WRITE_RUN))
-            .saturating_add(from.max(to).saturating_mul(1000) / BYTES);
-        Duration::from_nanos(nanoseconds)
-    }
-
-    /// Moves one block of an array of so many bytes, and says how many bytes it wrote. `buffer`
-    /// has what [`buffer`](Mover::buffer) says.
+    /// Moves one block of a pass over an array of so many bytes, and says how many bytes it wrote.
+    /// `buffer` has what [`buffer`](Mover::buffer) says.
     pub fn run(
         &self,
+        pass: usize,
         number: u64,
         bytes: u64,
         buffer: &mut [u8],
@@ -241,21 +244,98 @@ impl Mover {
                 destination.write(to, 0)?;
                 Ok(to.len() as u64)
             }
-            Mover::Streamed(streaming) => streaming.run(number, buffer, source, destination),
+            Mover::Streamed(passes) => passes[pass].run(number, buffer, source, destination),
             Mover::Mapped(_) => Ok(0),
         }
+    }
+}
+
+/// The most passes: each makes runs longer by less than the one before.
+const MOST_PASSES: usize = 3;
+
+/// The passes that are predicted to be the fastest: one, unless its runs are very short.
+fn fastest(
+    source: &ArrayShape,
+    destination: &ArrayShape,
+    orders: ByteOrders,
+    share: usize,
+    most: usize,
+) -> Result<Vec<Streaming>, StreamError> {
+    let once = Streaming::new(source, destination, orders, share);
+    if most < 2 || matches!(&once, Err(StreamError::Plan(_) | StreamError::Whole { .. })) {
+        return Ok(vec![once?]);
+    }
+    let Some(middle) = Stream::between(source, destination, share as u64)? else {
+        return Ok(vec![once?]);
+    };
+    // Elements change on the side that makes the array between the smaller one.
+    let between = match middle.element_type() == destination.element_type() {
+        true => orders.destination,
+        false => orders.source,
+    };
+    let pair = |source, destination| ByteOrders {
+        source,
+        destination,
+    };
+    let (first, second) = (
+        pair(orders.source, between),
+        pair(between, orders.destination),
+    );
+    let several = fastest(source, &middle, first, share, most - 1).and_then(|mut to| {
+        to.extend(fastest(
+            &middle,
+            destination,
+            second,
+            share,
+            most - to.len(),
+        )?);
+        Ok(to)
+    });
+    let time = |passes: &[Streaming]| -> u64 {
+        let times = passes.iter().map(|pass| pass.stream().nanoseconds());
+        times.fold(0, u64::saturating_add)
+    };
+    match (once, several) {
+        (Ok(once), Ok(several)) if time(&several) < once.stream().nanoseconds() => Ok(several),
+        (Ok(once), _) => Ok(vec![once]),
+        (Err(_), Ok(several)) => Ok(several),
+        (Err(error), Err(_)) => Err(error),
     }
 }
 
 impl FilePlace<'_> {
     /// Fills a buffer with bytes of the array.
     pub fn read(&self, buffer: &mut [u8], at: u64) -> Result<(), FileError> {
-        read_exact_at(self.file, buffer, self.offset + at).map_err(io_error(self.path, "read it"))
+        let read = read_exact_at(self.file, buffer, self.offset + at);
+        read.map_err(|error| match error.kind() {
+            // It was as long as it has to be when it was opened.
+            ErrorKind::UnexpectedEof => FileError::Changed {
+                path: self.path.to_owned(),
+            },
+            _ => io_error(self.path, "read it")(error),
+        })
     }
 
     /// Writes bytes of the array.
     pub fn write(&self, buffer: &[u8], at: u64) -> Result<(), FileError> {
-        write_all_at(self.file, buffer, self.offset + at).map_err(io_error(self.path, "write it"))
+        let write = write_all_at(self.file, buffer, self.offset + at);
+        write.map_err(|error| match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                no_room(self.path, buffer.len() as u64)(error)
+            }
+            _ => io_error(self.path, "write it")(error),
+        })
+    }
+
+    /// Fills a buffer with runs of the array's bytes, one behind the other.
+    pub fn read_runs(&self, buffer: &mut [u8], runs: &Runs) -> Result<(), FileError> {
+        let mut rest = buffer;
+        for (start, bytes) in runs {
+            let (run, behind) = rest.split_at_mut(bytes as usize);
+            self.read(run, start)?;
+            rest = behind;
+        }
+        Ok(())
     }
 
     pub fn refused(&self, source: RunError) -> FileError {

@@ -5,22 +5,25 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use minormajor_kernels::MappedFileMut;
+
 use same_file::Handle;
-use tempfile::{NamedTempFile, TempDir};
+use tempfile::TempDir;
 
 use super::Frame;
 use super::at::write_all_at;
-use super::error::{FileError, io_error};
+use super::error::{FileError, io_error, no_room};
 use super::folder;
 use super::format::Pack;
+pub(super) use super::unfinished::directory_of;
+use super::unfinished::{Unfinished, beside};
 
 /// A file that is being written. Dropped before [`commit`](Output::commit), it leaves nothing.
 pub(super) struct Output {
     path: PathBuf,
-    file: NamedTempFile,
+    part: Unfinished,
     length: u64,
     /// The file beside it, and what becomes of it: nothing if it must not be there.
-    beside: Option<(PathBuf, Option<NamedTempFile>)>,
+    beside: Option<(PathBuf, Option<Vec<u8>>)>,
     /// The folder that takes the file's place.
     folder: Option<TempDir>,
 }
@@ -44,6 +47,12 @@ impl Output {
             }
             Ok(meta) if meta.is_dir() => return Err(not_a_file("a directory")),
             Ok(meta) if !meta.is_file() => return Err(not_a_file("a pipe or a device")),
+            // To rename another file to its place would go round that.
+            Ok(meta) if meta.permissions().readonly() => {
+                return Err(FileError::ReadOnlyOutput {
+                    path: path.to_owned(),
+                });
+            }
             _ => {}
         }
         let directory = directory_of(path);
@@ -67,45 +76,56 @@ impl Output {
         }
     }
 
-    /// Makes the files and reserves the blocks for all of them.
+    /// Opens the unfinished file, which may be one that an earlier run left.
+    pub(super) fn open(path: &Path, frame: &Frame) -> Result<Output, FileError> {
+        if let Some((beside, Some(_))) = &frame.beside
+            && beside.is_dir()
+        {
+            let found = "a directory";
+            return Err(FileError::NotAFile {
+                path: beside.clone(),
+                found,
+            });
+        }
+        Ok(Output {
+            path: path.to_owned(),
+            part: Unfinished::open(path)?,
+            length: frame.length,
+            beside: frame.beside.clone(),
+            folder: None,
+        })
+    }
+
+    /// Begins it, and reserves so many bytes: at least its own. Of these, `needed` are said where
+    /// there is no room.
     ///
     /// Blocks are reserved before they are mapped, so that a full disk is an error here and no
     /// signal when the mapping is written. (File systems that copy on write or compress may run
     /// full later all the same.)
-    pub(super) fn create(path: &Path, frame: &Frame) -> Result<Output, FileError> {
-        let length = frame.length;
-        let file = temporary(path)?;
-        reserve(file.as_file(), length).map_err(no_room(path, length))?;
+    pub(super) fn begin(
+        &mut self,
+        frame: &Frame,
+        length: u64,
+        needed: u64,
+    ) -> Result<(), FileError> {
+        let path = &self.path;
+        self.part.begin().map_err(io_error(path, "begin it anew"))?;
+        let file = self.part.file();
+        reserve(file, length).map_err(no_room(path, needed))?;
         for (offset, piece) in &frame.pieces {
-            write_all_at(file.as_file(), piece, *offset)
-                .map_err(no_room(path, piece.len() as u64))?;
+            write_all_at(file, piece, *offset).map_err(no_room(path, piece.len() as u64))?;
         }
-        let beside = match &frame.beside {
-            None => None,
-            Some((beside, None)) => Some((beside.clone(), None)),
-            Some((beside, Some(bytes))) => {
-                if beside.is_dir() {
-                    let found = "a directory";
-                    return Err(FileError::NotAFile {
-                        path: beside.clone(),
-                        found,
-                    });
-                }
-                let mut file = temporary(beside)?;
-                let write = file
-                    .write_all(bytes)
-                    .and_then(|()| file.as_file().sync_all());
-                write.map_err(no_room(beside, bytes.len() as u64))?;
-                Some((beside.clone(), Some(file)))
-            }
-        };
-        Ok(Output {
-            path: path.to_owned(),
-            file,
-            length,
-            beside,
-            folder: None,
-        })
+        Ok(())
+    }
+
+    /// Takes what an earlier run left as this run's.
+    pub(super) fn go_on(&mut self) {
+        self.part.go_on();
+    }
+
+    /// Its unfinished file.
+    pub(super) fn part(&self) -> &Unfinished {
+        &self.part
     }
 
     /// Makes a folder of the file, which takes its place.
@@ -127,9 +147,14 @@ impl Output {
         &self.path
     }
 
+    /// Bytes that it will have.
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+
     /// The file itself.
     pub(super) fn file(&self) -> &File {
-        self.file.as_file()
+        self.part.file()
     }
 
     /// Writes what is known only now that the arrays are there.
@@ -144,7 +169,7 @@ impl Output {
 
     /// The whole file, to be written.
     pub(super) fn map(&self) -> Result<MappedFileMut, FileError> {
-        MappedFileMut::open_write(self.file.as_file(), self.length)
+        MappedFileMut::open_write(self.file(), self.length)
             .map_err(io_error(&self.path, "map it into memory"))
     }
 
@@ -157,7 +182,7 @@ impl Output {
             return Ok(());
         };
         for output in &outputs {
-            output.sync()?;
+            output.shorten()?;
         }
         let mut old = match outputs.is_empty() {
             true => None,
@@ -167,7 +192,7 @@ impl Output {
             if let Err(error) = output.commit() {
                 if let Some(old) = old {
                     // Already failing; the first error is the one to tell.
-                    let _ = old.persist(&index.path);
+                    let _ = std::fs::rename(&*old, &index.path);
                 }
                 return Err(error);
             }
@@ -177,9 +202,11 @@ impl Output {
         index.commit()
     }
 
-    fn sync(&self) -> Result<(), FileError> {
-        self.file()
-            .sync_data()
+    /// Cuts off what is not the output's, and puts all on the disk.
+    fn shorten(&self) -> Result<(), FileError> {
+        let file = self.part.file();
+        file.set_len(self.length)
+            .and_then(|()| file.sync_all())
             .map_err(io_error(&self.path, "write it to the disk"))
     }
 
@@ -189,103 +216,85 @@ impl Output {
     /// Two files can't be renamed at once. So that an array never stands beside the shape of
     /// another one, whenever this is cut short, the old shape goes first, then the new array
     /// comes, then its shape.
-    pub(super) fn commit(self) -> Result<(), FileError> {
+    fn commit(self) -> Result<(), FileError> {
         if let Some(folder) = self.folder {
             return folder::replace(folder, &self.path);
         }
-        self.sync()?;
-        let Some((beside, shape)) = self.beside else {
-            return rename(self.file, &self.path);
+        self.shorten()?;
+        let Some((place, shape)) = self.beside else {
+            return self.part.name(&self.path);
         };
-        let old = set_aside(&beside)?;
-        if let Err(error) = rename(self.file, &self.path) {
+        let shape = shape
+            .map(|bytes| write_beside(&place, &bytes))
+            .transpose()?;
+        let old = set_aside(&place)?;
+        if let Err(error) = self.part.name(&self.path) {
             if let Some(old) = old {
                 // Already failing; the first error is the one to tell.
-                let _ = old.persist(&beside);
+                let _ = std::fs::rename(&*old, &place);
             }
             return Err(error);
         }
         let Some(shape) = shape else {
             return Ok(());
         };
-        rename(shape, &beside).inspect_err(|_| {
+        let named = std::fs::rename(&*shape, &place);
+        named.map_err(|error| {
             // Without its shape the array is no output.
             let _ = std::fs::remove_file(&self.path);
+            io_error(&place, "give the finished file its name")(error)
         })
     }
 }
 
-fn rename(file: NamedTempFile, path: &Path) -> Result<(), FileError> {
-    file.persist(path)
-        .map_err(|error| io_error(path, "give the finished file its name")(error.error))?;
-    Ok(())
+/// A path whose file is removed at the end, if there is one.
+struct Removed(PathBuf);
+
+impl std::ops::Deref for Removed {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Removed {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Writes the small file that belongs to an output, beside its place.
+fn write_beside(place: &Path, bytes: &[u8]) -> Result<Removed, FileError> {
+    let path = Removed(beside(place, "part"));
+    // Only a process that has the output's lock comes here.
+    let _ = std::fs::remove_file(&*path);
+    let write = File::create_new(&*path).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    write.map_err(no_room(place, bytes.len() as u64))?;
+    Ok(path)
 }
 
 /// Moves a file out of the way, to be removed or put back; `None` if there is none.
-fn set_aside(path: &Path) -> Result<Option<tempfile::TempPath>, FileError> {
-    if path.symlink_metadata().is_err() {
-        return Ok(None);
+fn set_aside(path: &Path) -> Result<Option<Removed>, FileError> {
+    let aside = Removed(beside(path, "old"));
+    match path.symlink_metadata() {
+        Ok(meta) if meta.is_dir() => {
+            let source = ErrorKind::IsADirectory.into();
+            return Err(io_error(path, "replace it")(source));
+        }
+        Ok(_) => {}
+        // What a run left that was cut short goes now.
+        Err(_) => return Ok(None),
     }
-    let aside = temporary(path)?.into_temp_path();
-    std::fs::rename(path, &aside).map_err(io_error(path, "replace it"))?;
+    std::fs::rename(path, &*aside).map_err(io_error(path, "replace it"))?;
     Ok(Some(aside))
 }
 
-/// The directory that a file is in.
-pub(super) fn directory_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    }
-}
-
-/// A new file in the directory of `path`, with the permissions that any new file gets.
-fn temporary(path: &Path) -> Result<NamedTempFile, FileError> {
-    let directory = directory_of(path);
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".minormajor-").suffix(".part");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // The system takes the bits of the umask away.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    builder
-        .tempfile_in(directory)
-        .map_err(|source| match source.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => no_room(path, 0)(source),
-            _ => FileError::NotWritable {
-                path: path.to_owned(),
-                directory: directory.to_owned(),
-                source: bare(source),
-            },
-        })
-}
-
-/// tempfile's errors repeat the path; the system's own say only what is wrong.
-pub(super) fn bare(error: io::Error) -> io::Error {
-    let inner = error.get_ref().and_then(|inner| inner.source());
-    let code = inner
-        .and_then(|inner| inner.downcast_ref::<io::Error>())
-        .and_then(io::Error::raw_os_error);
-    code.map_or(error, io::Error::from_raw_os_error)
-}
-
-pub(super) fn no_room(path: &Path, needed: u64) -> impl FnOnce(io::Error) -> FileError + '_ {
-    move |source| match source.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
-            FileError::DiskFull {
-                path: path.to_owned(),
-                needed,
-                source: bare(source),
-            }
-        }
-        _ => io_error(path, "reserve its blocks")(source),
-    }
-}
-
 /// Gives a new file this length, and blocks for all of it.
-fn reserve(file: &File, length: u64) -> io::Result<()> {
+pub(super) fn reserve(file: &File, length: u64) -> io::Result<()> {
     if length == 0 {
         return Ok(());
     }
@@ -330,7 +339,8 @@ mod tests {
             beside: Some((beside, Some(shape.into()))),
             ..Frame::default()
         };
-        let output = Output::create(path, &frame).unwrap();
+        let mut output = Output::open(path, &frame).unwrap();
+        output.begin(&frame, frame.length, frame.length).unwrap();
         output.map().unwrap().copy_from_slice(array);
         output
     }

@@ -12,13 +12,17 @@ use minormajor_core::{ArrayShape, Layout, Plan, ShapeError, StridedView};
 use super::array::Within;
 use super::format::{NewFile, Pack, names_folder};
 use super::input::{open, open_bytes};
-use super::mover::DEFAULT_MEMORY;
+use super::inputs::Inputs;
+use super::journal::Work;
+use super::mover::{DEFAULT_MEMORY, FilePlace};
 use super::output::Output;
+use super::outputs::Outputs;
 use super::queue::{Item, Queue};
 use super::sources::Sources;
+use super::verify::verify;
 use super::{
-    Array, Contents, FileError, Input, Kind, RelayoutOptions, RelayoutReport, check_holds,
-    format_of, order_of,
+    Array, Contents, FileError, Forecast, Input, Kind, RelayoutOptions, RelayoutReport,
+    check_holds, format_of, order_of,
 };
 use crate::memory::FILE_HEAP;
 use crate::rules::{Rules, Target, UnusedRule};
@@ -85,8 +89,9 @@ pub struct FilePlan {
     metadata_lost: Vec<String>,
     unused_rules: Vec<UnusedRule>,
     queue: Queue,
-    memory: usize,
-    threads: usize,
+    targets: Vec<Array>,
+    inputs: Inputs,
+    options: RelayoutOptions,
 }
 
 impl FilePlan {
@@ -114,6 +119,7 @@ impl FilePlan {
             true => None,
             false => Some(open(input)?),
         };
+        let inputs = Inputs::new(input)?;
         let input_format = format_of(input)?;
         let output_format = format_of(output)?;
         if options.chunks.is_some() && !output_format.is_folder() {
@@ -218,13 +224,14 @@ impl FilePlan {
         drop(plans);
 
         let files = output_format.files(output, &target)?;
-        let inputs = Sources::paths(input, &sources);
+        let paths = Sources::paths(input, &sources);
         for new in &files {
-            Output::check(&new.path, &inputs, new.frame.pack.is_some())?;
+            Output::check(&new.path, &paths, new.frame.pack.is_some())?;
             if let Some(pack) = &new.frame.pack {
                 check_packs(&new.path, &**pack, options)?;
             }
         }
+        let inputs = inputs.and(&paths)?;
         let mut items = Vec::with_capacity(arrays.len());
         for (number, new) in files.iter().enumerate() {
             for (array, &offset) in new.arrays.clone().zip(&new.frame.offsets) {
@@ -256,8 +263,9 @@ impl FilePlan {
             metadata_lost,
             unused_rules,
             queue,
-            memory: options.memory.unwrap_or(DEFAULT_MEMORY),
-            threads: options.threads.unwrap_or(0),
+            targets: target.arrays,
+            inputs,
+            options: options.clone(),
         })
     }
 
@@ -274,7 +282,7 @@ impl FilePlan {
     /// About how long it will take, where both files lie in the system's cache; a disk that is
     /// slower takes as long as it takes.
     pub fn predicted(&self) -> Duration {
-        self.arrays.iter().map(|array| array.predicted).sum()
+        self.forecast().time
     }
 
     /// Names of the input's metadata that the output's format has no place for.
@@ -292,11 +300,25 @@ impl FilePlan {
     pub fn extra_memory(&self) -> ExtraMemory {
         let packs = self.files.iter().filter_map(|new| new.frame.pack.as_ref());
         let packing = packs.map(|pack| pack.heap() + FILE_HEAP).max();
+        let verifying = self.options.verify.then(|| self.memory());
         let extra = self.queue.extra_memory();
         ExtraMemory {
-            heap: extra.heap.max(packing.unwrap_or(0)),
+            heap: extra.heap.max(packing.max(verifying).unwrap_or(0)),
             ..extra
         }
+    }
+
+    fn memory(&self) -> usize {
+        self.options.memory.unwrap_or(DEFAULT_MEMORY)
+    }
+
+    fn threads(&self) -> usize {
+        self.options.threads.unwrap_or(0)
+    }
+
+    /// What the run is expected to do.
+    pub fn forecast(&self) -> Forecast {
+        self.queue.forecast()
     }
 
     /// Bytes that are read from the input's arrays.
@@ -321,26 +343,28 @@ impl FilePlan {
     /// file then, and what stood there stays.
     pub fn run(self, progress: Progress<'_>) -> Result<RelayoutReport, FileError> {
         let sources = Sources::open(&self.input, self.file.as_ref(), &self.output, &self.sources)?;
-        let outputs = self.files.iter();
-        let outputs = outputs.map(|new| Output::create(&new.path, &new.frame));
-        let mut outputs = outputs.collect::<Result<Vec<_>, _>>()?;
+        let (resume, sync) = (self.options.resume, self.options.sync_bytes);
+        let mut outputs = Outputs::create(&self.files, self.work(), resume, sync)?;
         let moving = Instant::now();
-        sources.unpack_alone(self.memory, self.threads)?;
+        sources.unpack_alone(self.memory(), self.threads())?;
         self.queue.run(&sources, &outputs, progress)?;
         let moving = moving.elapsed();
-        for (output, new) in outputs.iter().zip(&self.files) {
+        for (output, new) in outputs.files().iter().zip(&self.files) {
             output.write_checksums(&new.frame)?;
         }
-        for (output, new) in outputs.iter_mut().zip(&self.files) {
-            if let Some(pack) = &new.frame.pack {
-                output.pack(&**pack, self.memory, self.threads)?;
-            }
+        if self.options.verify {
+            self.verify(&outputs)?;
         }
-        Output::commit_all(outputs)?;
+        outputs.pack(&self.files, self.memory(), self.threads())?;
+        self.inputs.check()?;
+        let earlier = outputs.earlier();
+        outputs.commit()?;
         Ok(RelayoutReport {
             bytes_read: self.bytes_read(),
             bytes_written: self.bytes_written(),
             extra: self.extra_memory(),
+            earlier,
+            forecast: self.forecast(),
             output: self.output,
             arrays: self.arrays,
             metadata_lost: self.metadata_lost,
@@ -367,6 +391,62 @@ fn check_packs(path: &Path, pack: &dyn Pack, options: &RelayoutOptions) -> Resul
         });
     }
     Ok(())
+}
+
+impl FilePlan {
+    /// What the run does: another run of the same words does the same, block by block.
+    fn work(&self) -> Work {
+        let mut work = Work::new(self.forecast().bytes_beside);
+        self.inputs.say(&mut work);
+        for new in &self.files {
+            let name = new.path.file_name().unwrap_or_default().to_string_lossy();
+            work.say(
+                "output",
+                format_args!("{name:?} {:08x}", new.frame.checksum()),
+            );
+        }
+        let side = |array: &Array| match &array.view {
+            Some(view) => format!("{view:?}"),
+            None => format!("{} {}-endian", array.shape, array.order),
+        };
+        for (from, to) in self.sources.iter().zip(&self.targets) {
+            let name = &from.name;
+            work.say(
+                "array",
+                format_args!("{name:?} {} to {}", side(from), side(to)),
+            );
+        }
+        self.queue.say(&mut work);
+        work
+    }
+
+    /// Reads both sides again and compares them.
+    fn verify(&self, outputs: &Outputs) -> Result<(), FileError> {
+        outputs.forget()?;
+        let sources = Sources::open(&self.input, self.file.as_ref(), &self.output, &self.sources)?;
+        let memory = self.memory();
+        let threads = self.threads();
+        for (new, output) in self.files.iter().zip(outputs.files()) {
+            for (array, &offset) in new.arrays.clone().zip(&new.frame.offsets) {
+                let (from, to) = (&self.sources[array], &self.targets[array]);
+                let source = sources.source(array)?;
+                let source_place = FilePlace {
+                    path: source.path(),
+                    file: source.file(),
+                    offset: from.offset,
+                };
+                let place = FilePlace {
+                    path: output.path(),
+                    file: output.file(),
+                    offset,
+                };
+                verify((from, &source_place), (to, &place), memory, threads)?;
+                drop(source);
+                sources.done(array, 1);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Both files, for errors.
@@ -455,6 +535,7 @@ impl Paths<'_> {
             view,
             notes: array.notes.clone(),
             order: order_of(element_type, order),
+            summed: None,
         };
         Ok((rule, array, target))
     }

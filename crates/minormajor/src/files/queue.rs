@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -13,9 +14,11 @@ use std::time::Duration;
 use minormajor_core::Plan;
 
 use super::error::FileError;
+use super::journal;
 use super::mover::{DEFAULT_MEMORY, FilePlace, Mover, planned_heap, run_mapped};
-use super::output::Output;
+use super::outputs::Outputs;
 use super::sources::Sources;
+use super::stream::Streaming;
 use super::{Array, ArrayMove, RelayoutOptions};
 use crate::executor::Told;
 use crate::memory::{ARRAY_HEAP, FILE_HEAP, KERNEL_STACK, THREAD_HEAP};
@@ -23,9 +26,10 @@ use crate::threads::{self, team};
 use crate::{ExtraMemory, Progress, Relayout, RunError};
 
 /// Fewer bytes than these in a lane's buffer are not worth a lane.
-const WORTH_A_LANE: usize = 1 << 20;
+pub(super) const WORTH_A_LANE: usize = 1 << 20;
 
 /// An array, and where it goes.
+#[derive(Clone, Copy)]
 pub(super) struct Item {
     /// Its number in the input.
     pub array: usize,
@@ -41,13 +45,43 @@ struct Work {
     /// The first array.
     item: Item,
     mover: usize,
-    /// Where the bytes begin in the source.
-    from: u64,
-    /// Bytes in the destination.
+    /// Which pass of its mover it is.
+    pass: usize,
+    from: Spot,
+    to: Spot,
+    /// Bytes that it writes.
     bytes: u64,
     blocks: u64,
     /// The number of the first block.
     first: u64,
+}
+
+/// Where bytes begin.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Spot {
+    /// In the file of the array that is moved, or in the new one.
+    File(u64),
+    /// Among the bytes that passes leave each other.
+    Beside(u64),
+}
+
+/// What a run is expected to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Forecast {
+    /// How often arrays are read and written: more than once where memory is very short for one
+    /// of them.
+    pub passes: usize,
+    /// Bytes read, by all passes.
+    pub bytes_read: u64,
+    /// Bytes written, by all passes.
+    pub bytes_written: u64,
+    /// Bytes that the unfinished file has beside the output's own, for what passes leave each
+    /// other.
+    pub bytes_beside: u64,
+    /// About how long it takes where both files lie in the system's cache. A disk that is slower
+    /// than memory takes the time that it takes.
+    pub time: Duration,
 }
 
 /// What a queue is made for.
@@ -100,6 +134,7 @@ impl Wanted<'_> {
             lanes,
             extra: ExtraMemory::default(),
             predicted: Vec::new(),
+            forecast: Forecast::default(),
         };
         let heap = queue.movers.iter().map(Mover::heap).max().unwrap_or(0);
         queue.extra = ExtraMemory {
@@ -159,6 +194,7 @@ pub(super) struct Queue {
     extra: ExtraMemory,
     /// About how long each array takes, by its number in the input.
     predicted: Vec<Duration>,
+    forecast: Forecast,
 }
 
 impl Queue {
@@ -224,40 +260,100 @@ impl Queue {
         moves: &[ArrayMove],
     ) {
         self.predicted = vec![Duration::ZERO; sources.len()];
+        let mut beside = 0;
         for (item, mover) in items.into_iter().zip(mover_of) {
-            let time = self.movers[mover].predicted(&moves[item.array].plan);
-            self.predicted[item.array] = time / self.lanes as u32;
             let source = &sources[item.array];
-            let bytes = moves[item.array].plan.destination_bytes() as u64;
+            let plan = &moves[item.array].plan;
+            let bytes = plan.destination_bytes() as u64;
             let copied = matches!(self.movers[mover], Mover::Copied);
+            self.forecast.bytes_read += plan.bytes_read() as u64;
+            self.forecast.bytes_written += plan.bytes_written() as u64;
+            let time = self.movers[mover].predicted(bytes) / self.lanes as u32;
+            self.predicted[item.array] = time;
+            self.forecast.time += time;
             if let (true, Some(last)) = (copied, self.works.last_mut()) {
                 let before = &sources[last.item.array];
                 let follows = matches!(self.movers[last.mover], Mover::Copied)
                     && !source.within.is_unpacked()
                     && before.within == source.within
                     && last.item.file == item.file
-                    && last.from + last.bytes == source.offset
-                    && last.item.offset + last.bytes == item.offset;
+                    && last.from.then(last.bytes) == Spot::File(source.offset)
+                    && last.to.then(last.bytes) == Spot::File(item.offset);
                 if follows {
                     last.bytes += bytes;
                     continue;
                 }
             }
-            self.works.push(Work {
-                from: source.offset,
-                item,
-                mover,
-                bytes,
-                blocks: 0,
-                first: 0,
-            });
+            let passes = self.movers[mover].passes();
+            let mut from = Spot::File(source.offset);
+            let mut free: u64 = 0;
+            for pass in 0..passes {
+                let written = self.movers[mover].bytes(pass, bytes);
+                let to = match pass + 1 == passes {
+                    true => Spot::File(item.offset),
+                    false => Spot::Beside(free),
+                };
+                if let Spot::Beside(at) = to {
+                    free = (at + written).next_multiple_of(4096);
+                    self.forecast.bytes_read += written;
+                    self.forecast.bytes_written += written;
+                }
+                self.works.push(Work {
+                    item,
+                    mover,
+                    pass,
+                    from,
+                    to,
+                    bytes: written,
+                    blocks: 0,
+                    first: 0,
+                });
+                from = to;
+            }
+            beside = free.max(beside);
+            self.forecast.passes = self.forecast.passes.max(passes);
         }
         for work in &mut self.works {
-            work.blocks = self.movers[work.mover].blocks(work.bytes);
+            work.blocks = self.movers[work.mover].blocks(work.pass, work.bytes);
             work.first = self.blocks;
             self.blocks += work.blocks;
         }
         self.lanes = self.lanes.min(self.blocks.max(1) as usize);
+        self.forecast.bytes_beside = beside;
+    }
+
+    /// What the run is expected to do.
+    pub fn forecast(&self) -> Forecast {
+        self.forecast
+    }
+
+    /// Says how everything is cut into blocks.
+    pub fn say(&self, work: &mut journal::Work) {
+        for mover in &self.movers {
+            match mover {
+                Mover::Streamed(passes) => {
+                    for stream in passes.iter().map(Streaming::stream) {
+                        let sizes = stream.block_sizes();
+                        work.say("blocks", format_args!("{} of {sizes:?}", stream.blocks()));
+                    }
+                }
+                Mover::Whole(_) => work.say("blocks", "one"),
+                Mover::Copied => work.say("blocks", "copied"),
+                Mover::Mapped(_) => work.say("blocks", "none"),
+            }
+        }
+    }
+
+    /// The blocks between which all that came before must be done: where a pass begins that reads
+    /// what another wrote, or that writes where another read.
+    fn stages(&self) -> Vec<u64> {
+        let waits = |work: &&Work| {
+            matches!(work.from, Spot::Beside(_)) || matches!(work.to, Spot::Beside(_))
+        };
+        let mut stages: Vec<u64> = self.works.iter().filter(waits).map(|w| w.first).collect();
+        stages.push(self.blocks);
+        stages.dedup();
+        stages
     }
 
     /// The most memory that it takes, beside mapped files.
@@ -274,16 +370,75 @@ impl Queue {
     pub fn run(
         &self,
         sources: &Sources<'_>,
-        outputs: &[Output],
+        outputs: &Outputs,
         progress: Progress<'_>,
     ) -> Result<(), FileError> {
-        let next = AtomicU64::new(0);
-        let failed = Mutex::new(None);
         let total: u64 = self.works.iter().map(|work| work.bytes).sum();
         let told = Told::new(total as usize, Some(progress));
+        let before = outputs.before();
+        told.more(self.bytes_before(before) as usize);
+        let mut start = 0;
+        for end in self.stages() {
+            if before < end {
+                if start > 0 && before < start {
+                    // What is written from here on is where the disk must no longer read.
+                    outputs.save()?;
+                }
+                self.run_blocks(start.max(before)..end, sources, outputs, &told)?;
+            }
+            start = end;
+        }
+        // These take all threads, one after another.
+        let mapped = self.works.iter().filter_map(|work| {
+            let Mover::Mapped(relayout) = &self.movers[work.mover] else {
+                return None;
+            };
+            Some((work, relayout))
+        });
+        for (number, (work, relayout)) in (self.blocks..).zip(mapped) {
+            if number < before {
+                told.more(work.bytes as usize);
+                continue;
+            }
+            let source = sources.source(work.item.array)?;
+            let output = &outputs.files()[work.item.file];
+            let done = Mutex::new(0);
+            let progress = |now: u64, _: u64| {
+                let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+                told.more((now - *done) as usize);
+                *done = now;
+            };
+            let (from, to) = work.places(source.path(), source.file(), outputs);
+            run_mapped(relayout, &from, &to, output, &progress)?;
+            outputs.done(number, work.bytes)?;
+            sources.done(work.item.array, 1);
+        }
+        Ok(())
+    }
+
+    /// Bytes that the blocks before one write.
+    fn bytes_before(&self, block: u64) -> u64 {
+        let bytes = self.works.iter().map(|work| {
+            let done = block.saturating_sub(work.first).min(work.blocks);
+            let part = u128::from(work.bytes) * u128::from(done);
+            (part / u128::from(work.blocks.max(1))) as u64
+        });
+        bytes.sum()
+    }
+
+    /// Runs blocks, on all lanes.
+    fn run_blocks(
+        &self,
+        blocks: Range<u64>,
+        sources: &Sources<'_>,
+        outputs: &Outputs,
+        told: &Told<'_>,
+    ) -> Result<(), FileError> {
+        let next = AtomicU64::new(blocks.start);
+        let failed = Mutex::new(None);
         let fail = |error| {
             // Nobody takes another block.
-            next.store(self.blocks, Ordering::Relaxed);
+            next.store(blocks.end, Ordering::Relaxed);
             let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
             failed.get_or_insert(error);
         };
@@ -291,7 +446,7 @@ impl Queue {
             let mut buffer = Vec::new();
             loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);
-                if number >= self.blocks {
+                if number >= blocks.end {
                     return;
                 }
                 if buffer.is_empty() {
@@ -303,26 +458,10 @@ impl Queue {
                 }
             }
         });
-        if let Some(error) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            return Err(error);
+        match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(error) => Err(error),
+            None => Ok(()),
         }
-        // These take all threads, one after another.
-        for work in &self.works {
-            if let Mover::Mapped(relayout) = &self.movers[work.mover] {
-                let source = sources.source(work.item.array)?;
-                let output = &outputs[work.item.file];
-                let done = Mutex::new(0);
-                let progress = |now: u64, _: u64| {
-                    let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-                    told.more((now - *done) as usize);
-                    *done = now;
-                };
-                let (from, to) = work.places(source.path(), source.file(), output);
-                run_mapped(relayout, &from, &to, output, &progress)?;
-                sources.done(work.item.array, 1);
-            }
-        }
-        Ok(())
     }
 
     fn run_block(
@@ -330,19 +469,28 @@ impl Queue {
         number: u64,
         buffer: &mut [u8],
         sources: &Sources<'_>,
-        outputs: &[Output],
+        outputs: &Outputs,
     ) -> Result<u64, FileError> {
         // The last that begins before the next block: works without blocks begin where the next
         // one does.
         let place = self.works.partition_point(|work| work.first <= number) - 1;
         let work = &self.works[place];
         let source = sources.source(work.item.array)?;
-        let output = &outputs[work.item.file];
-        let (from, to) = work.places(source.path(), source.file(), output);
+        let (from, to) = work.places(source.path(), source.file(), outputs);
         let mover = &self.movers[work.mover];
-        let bytes = mover.run(number - work.first, work.bytes, buffer, &from, &to)?;
+        let bytes = mover.run(
+            work.pass,
+            number - work.first,
+            work.bytes,
+            buffer,
+            &from,
+            &to,
+        )?;
         drop(source);
-        sources.done(work.item.array, work.blocks);
+        outputs.done(number, bytes)?;
+        if work.pass == 0 {
+            sources.done(work.item.array, work.blocks);
+        }
         Ok(bytes)
     }
 }
@@ -352,18 +500,33 @@ impl Work {
         &self,
         path: &'a std::path::Path,
         file: &'a std::fs::File,
-        output: &'a Output,
+        outputs: &'a Outputs,
     ) -> (FilePlace<'a>, FilePlace<'a>) {
-        let from = FilePlace {
-            path,
-            file,
-            offset: self.from,
+        let output = &outputs.files()[self.item.file];
+        let place = |path, file, spot| match spot {
+            Spot::File(offset) => FilePlace { path, file, offset },
+            Spot::Beside(offset) => {
+                let (output, start) = outputs.scratch();
+                FilePlace {
+                    path: output.path(),
+                    file: output.file(),
+                    offset: start + offset,
+                }
+            }
         };
-        let to = FilePlace {
-            path: output.path(),
-            file: output.file(),
-            offset: self.item.offset,
-        };
-        (from, to)
+        (
+            place(path, file, self.from),
+            place(output.path(), output.file(), self.to),
+        )
+    }
+}
+
+impl Spot {
+    /// So many bytes behind it.
+    fn then(self, bytes: u64) -> Spot {
+        match self {
+            Spot::File(at) => Spot::File(at + bytes),
+            Spot::Beside(at) => Spot::Beside(at + bytes),
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use minormajor_core::plan::ByteOrder;
 use minormajor_core::{ArrayShape, ElementType, Layout};
 
-use super::{ArrayMove, FileError, FilePlan, FileStrides};
+use super::{ArrayMove, Earlier, FileError, FilePlan, FileStrides, Forecast};
 use crate::rules::Rules;
 use crate::{ExtraMemory, Progress};
 
@@ -71,6 +71,15 @@ pub struct RelayoutOptions {
     /// [`DEFAULT_MEMORY`](super::DEFAULT_MEMORY) if absent. The more, the longer the runs that
     /// are read and written at once.
     pub memory: Option<usize>,
+    /// Whether to go on with what an earlier run of the same input and options left when it was
+    /// killed. Where there is nothing, the run begins at the beginning.
+    pub resume: bool,
+    /// After so many bytes of output what is done is put on the disk, and can be gone on with;
+    /// 256 MiB if absent.
+    pub sync_bytes: Option<u64>,
+    /// Whether to read input and output again before the output gets its name, and compare every
+    /// element; checksums that the input has are checked too.
+    pub verify: bool,
 }
 
 /// What was moved.
@@ -89,6 +98,10 @@ pub struct RelayoutReport {
     pub bytes_read: u64,
     /// Bytes written to the output's arrays, padding included.
     pub bytes_written: u64,
+    /// What became of what an earlier run left that was cut short.
+    pub earlier: Earlier,
+    /// What was expected of the move.
+    pub forecast: Forecast,
     /// Time that the move took, from file to file.
     pub moving: Duration,
     /// Time that everything took, from opening the input to the output on disk under its name.
@@ -105,6 +118,11 @@ pub struct RelayoutReport {
 /// what stood there stays. A raw output's shape file is replaced with it: first the old shape
 /// goes, then the new array comes, then its shape, so that an array never stands beside another
 /// one's shape. The same holds for a set of files and its index.
+///
+/// While it is written, the file is `.NAME.minormajor-part` and locked: a second run of the same
+/// output is an error. A run that is killed leaves it, and the next one replaces it, or goes on
+/// with it if it shall [`resume`](RelayoutOptions::resume). Inputs that change while they are
+/// read are an error at the end.
 ///
 /// `progress` is told the bytes of the output's arrays that are done, and their total.
 ///

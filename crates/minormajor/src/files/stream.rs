@@ -77,20 +77,9 @@ impl Streaming {
         })
     }
 
-    /// How many blocks there are.
-    pub fn blocks(&self) -> u64 {
-        self.stream.blocks()
-    }
-
-    /// How many runs all blocks read, and how many they write.
-    pub fn runs(&self) -> (u64, u64) {
-        // As many as a block that is at no end has.
-        let block = self.stream.block(0);
-        let blocks = self.stream.blocks();
-        (
-            block.source.runs.count().saturating_mul(blocks),
-            block.destination.runs.count().saturating_mul(blocks),
-        )
+    /// How it is cut into blocks.
+    pub fn stream(&self) -> &Stream {
+        &self.stream
     }
 
     /// Bytes of a lane's buffer.
@@ -126,12 +115,7 @@ impl Streaming {
             unreachable!("all kinds of blocks are among the corners")
         };
         let (from, to) = prepared.sides(buffer);
-        let mut rest = &mut *from;
-        for (start, bytes) in &runs.0 {
-            let (run, behind) = rest.split_at_mut(bytes as usize);
-            source.read(run, start)?;
-            rest = behind;
-        }
+        source.read_runs(from, &runs.0)?;
         prepared
             .run(from, to)
             .map_err(|error: RunError| destination.refused(error))?;

@@ -18,7 +18,7 @@ use std::path::Path;
 
 use flate2::bufread::DeflateDecoder;
 
-use super::array::Within;
+use super::array::{Summed, Within};
 use super::error::Damage;
 use super::input::allocated_bytes;
 use super::npy::{self, Npy};
@@ -114,6 +114,11 @@ fn array(input: &mut Input<'_>, entry: &Entry) -> Result<Result<Array, Damage>, 
     Ok(Ok(match entry.method {
         Method::Stored => Array {
             offset: entry.start + skip,
+            summed: Some(Summed {
+                start: entry.start,
+                size: entry.size,
+                crc: entry.crc,
+            }),
             ..array
         },
         Method::Deflated => Array {

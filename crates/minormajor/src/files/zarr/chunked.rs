@@ -219,7 +219,7 @@ impl Chunked {
             if let Some(parent) = path.parent() {
                 fs::create_dir_all(parent).map_err(io_error(parent, "make the folder"))?;
             }
-            fs::write(&path, encoded).map_err(super::super::output::no_room(&path, 0))
+            fs::write(&path, encoded).map_err(super::super::error::no_room(&path, 0))
         })
     }
 

@@ -11,9 +11,9 @@ use serde_json::{Map, Value, json};
 use zarrs::array::ArrayMetadataV3;
 
 use super::super::array::Notes;
+use super::super::error::no_room;
 use super::super::error::{FileError, io_error};
 use super::super::format::Pack;
-use super::super::output::no_room;
 use super::super::{Array, Contents, Frame};
 use super::chunked::{Chunked, wrong};
 use super::read::{METADATA, attributes, codec_name};
