@@ -49,6 +49,11 @@ usage: cargo xtask <COMMAND>
       All questions about bitcasts over small arrays beside brute force: hours of
       work for all, or one pair of layouts in N, or only arrays of N elements.
 
+  large [--mib N] [--memory N] [--folder PATH]
+      Writes an array of N MiB (4096) into PATH (the build folder), copies it with
+      cp, and transposes it from file to file in a process that has little more
+      address space than N MiB (256): times, and what part of cp's speed that is.
+
   fuzz [TARGET...] [--seconds N]
       Replays the checked-in inputs of the fuzz targets (all of them, or those
       named) and then searches for N seconds each (10).
@@ -94,8 +99,31 @@ pub enum Request {
         /// Only arrays of so many elements.
         elements: Option<u64>,
     },
+    /// An array larger than memory.
+    Large(Large),
     /// Fuzzing.
     Fuzz(Wish),
+}
+
+/// An array to transpose from file to file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Large {
+    /// Its size in MiB.
+    pub mib: u64,
+    /// The bound on memory in MiB.
+    pub memory: u64,
+    /// Where it is written.
+    pub folder: Option<String>,
+}
+
+impl Default for Large {
+    fn default() -> Large {
+        Large {
+            mib: 4096,
+            memory: 256,
+            folder: None,
+        }
+    }
 }
 
 /// Which random cases go through XLA.
@@ -174,6 +202,7 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, String>
         "conformance" => parse_cases(rest.into_iter()),
         "conformance-table" => parse_bare(&command, &rest, Request::ConformanceTable),
         "bitcasts" => parse_bitcasts(&rest),
+        "large" => parse_large(rest.into_iter()),
         "fuzz" => parse_fuzz(rest.into_iter()),
         _ => Err(format!("there is no command `{command}`")),
     }
@@ -209,6 +238,29 @@ fn parse_cases(mut rest: impl Iterator<Item = String>) -> Result<Request, String
             .map_err(|_| format!("`{argument}` needs a whole number, not `{value}`"))?;
     }
     Ok(Request::Conformance(cases))
+}
+
+fn parse_large(mut rest: impl Iterator<Item = String>) -> Result<Request, String> {
+    let mut large = Large::default();
+    while let Some(argument) = rest.next() {
+        let mut value = || rest.next().ok_or(format!("`{argument}` needs a value"));
+        let number = match argument.as_str() {
+            "--mib" => &mut large.mib,
+            "--memory" => &mut large.memory,
+            "--folder" => {
+                large.folder = Some(value()?);
+                continue;
+            }
+            _ => return Err(format!("`large` takes no `{argument}`")),
+        };
+        let value = value()?;
+        *number = value
+            .parse()
+            .ok()
+            .filter(|number| (1..1 << 30).contains(number))
+            .ok_or(format!("`{argument}` needs a number of MiB, not `{value}`"))?;
+    }
+    Ok(Request::Large(large))
 }
 
 fn parse_bitcasts(rest: &[String]) -> Result<Request, String> {
@@ -307,6 +359,15 @@ mod tests {
                 Ok(Request::Conformance(Cases { count: 50, seed: 7 })),
             ),
             ("conformance-table", Ok(Request::ConformanceTable)),
+            ("large", Ok(Request::Large(Large::default()))),
+            (
+                "large --mib 100 --folder a",
+                Ok(Request::Large(Large {
+                    mib: 100,
+                    memory: 256,
+                    folder: Some("a".to_owned()),
+                })),
+            ),
             (
                 "bitcasts",
                 Ok(Request::Bitcasts {

@@ -12,6 +12,7 @@ mod documents;
 mod failure;
 mod fuzz;
 mod instructions;
+mod large;
 mod markdown;
 mod package;
 mod process;
@@ -67,6 +68,7 @@ fn carry_out(request: Request) -> Result<(), Failure> {
         Request::Bitcasts { sample, elements } => {
             bitcasts::run(&Workspace::find()?, sample, elements)
         }
+        Request::Large(wish) => large::run(&Workspace::find()?, &wish),
         Request::Fuzz(wish) => fuzz::run(&Workspace::find()?, &wish),
     }
 }
