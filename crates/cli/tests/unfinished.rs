@@ -83,7 +83,7 @@ impl Setting {
 
 /// Each block is put on the disk: 1.4 MiB take long enough to be killed in their midst. So little
 /// memory is for two passes.
-const EVERY_BLOCK: [&str; 4] = ["--memory", "340KiB", "--sync", "1"];
+const EVERY_BLOCK: [&str; 4] = ["--memory", "400KiB", "--sync", "1"];
 
 #[test]
 fn killed_at_random_moments_and_resumed() {

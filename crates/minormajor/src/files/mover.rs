@@ -338,6 +338,20 @@ impl FilePlace<'_> {
         Ok(())
     }
 
+    /// Asks the system for runs that will be read: a disk is faster where it may choose among
+    /// many.
+    pub fn expect_runs(&self, runs: &Runs) {
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        for (start, bytes) in runs {
+            use rustix::fs::{Advice, fadvise};
+            // A hint.
+            let length = std::num::NonZeroU64::new(bytes);
+            let _ = fadvise(self.file, self.offset + start, length, Advice::WillNeed);
+        }
+        #[cfg(not(any(target_os = "linux", target_os = "android")))]
+        let _ = runs;
+    }
+
     pub fn refused(&self, source: RunError) -> FileError {
         FileError::Run {
             path: self.path.to_owned(),

@@ -377,6 +377,12 @@ impl Queue {
         let told = Told::new(total as usize, Some(progress));
         let before = outputs.before();
         told.more(self.bytes_before(before) as usize);
+        // Made before there are other threads: some allocators give each of them much address space,
+        // and do without where it is scarce.
+        let lanes = self.lanes.min(self.blocks as usize);
+        let buffers: Vec<_> = (0..lanes)
+            .map(|_| Mutex::new(vec![0; self.buffer]))
+            .collect();
         let mut start = 0;
         for end in self.stages() {
             if before < end {
@@ -384,7 +390,7 @@ impl Queue {
                     // What is written from here on is where the disk must no longer read.
                     outputs.save()?;
                 }
-                self.run_blocks(start.max(before)..end, sources, outputs, &told)?;
+                self.run_blocks(start.max(before)..end, &buffers, sources, outputs, &told)?;
             }
             start = end;
         }
@@ -426,10 +432,11 @@ impl Queue {
         bytes.sum()
     }
 
-    /// Runs blocks, on all lanes.
+    /// Runs blocks, on all lanes; each has its buffer.
     fn run_blocks(
         &self,
         blocks: Range<u64>,
+        buffers: &[Mutex<Vec<u8>>],
         sources: &Sources<'_>,
         outputs: &Outputs,
         told: &Told<'_>,
@@ -442,15 +449,13 @@ impl Queue {
             let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
             failed.get_or_insert(error);
         };
-        team(self.lanes, |_| {
-            let mut buffer = Vec::new();
+        team(buffers.len(), |lane| {
+            // Nobody else has it.
+            let mut buffer = buffers[lane].lock().unwrap_or_else(PoisonError::into_inner);
             loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 if number >= blocks.end {
                     return;
-                }
-                if buffer.is_empty() {
-                    buffer = vec![0; self.buffer];
                 }
                 match self.run_block(number, &mut buffer, sources, outputs) {
                     Ok(bytes) => told.more(bytes as usize),

@@ -1,5 +1,8 @@
 //! Arrays that stream: block by block through a buffer of bounded size.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
 use minormajor_core::plan::ByteOrders;
 use minormajor_core::stream::{Block, Stream, StreamError};
 use minormajor_core::{ArrayShape, Plan};
@@ -15,7 +18,15 @@ pub(super) struct Streaming {
     /// array that they end at.
     prepared: Vec<((ArrayShape, ArrayShape), Prepared)>,
     planned_heap: usize,
+    /// Whether runs are waited for, so that those of a block are better asked for at once.
+    waits: AtomicBool,
 }
+
+/// Runs of so many bytes are read at the speed of the disk.
+const LONG_RUN: u64 = 128 << 10;
+
+/// A run that takes longer to read was not in the system's cache.
+const SLOW_RUN: Duration = Duration::from_micros(15);
 
 impl Streaming {
     /// Cuts a relayout so that a lane, with its buffer, keeps to `share` bytes.
@@ -74,6 +85,7 @@ impl Streaming {
             stream,
             prepared,
             planned_heap,
+            waits: AtomicBool::new(false),
         })
     }
 
@@ -115,7 +127,16 @@ impl Streaming {
             unreachable!("all kinds of blocks are among the corners")
         };
         let (from, to) = prepared.sides(buffer);
+        // Long runs are asked for while they are read.
+        let short = runs.0.bytes() < LONG_RUN && runs.0.count() > 1;
+        if short && self.waits.load(Ordering::Relaxed) {
+            source.expect_runs(&runs.0);
+        }
+        let started = Instant::now();
         source.read_runs(from, &runs.0)?;
+        if short && started.elapsed() / runs.0.count() as u32 > SLOW_RUN {
+            self.waits.store(true, Ordering::Relaxed);
+        }
         prepared
             .run(from, to)
             .map_err(|error: RunError| destination.refused(error))?;
