@@ -88,7 +88,7 @@ fn a_limit_on_files_is_an_error() {
         &[],
     );
     let error = String::from_utf8(ran.stderr).unwrap();
-    assert_eq!(ran.status.code(), Some(1), "{error}");
+    assert_eq!(ran.status.code(), Some(3), "{error}");
     assert!(
         error.contains("out.npy: no room for its ") && error.lines().count() == 1,
         "{error}"

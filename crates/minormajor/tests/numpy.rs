@@ -254,7 +254,8 @@ np.savez("object.npz", a=np.array([None]))
     for output in ["o.bin", "o.safetensors", "o.tsr"] {
         let text = moved(output, None);
         assert!(
-            text.contains("no element type '<M8[ns]'; choose an output that ends in .npy or .npz"),
+            text.contains("no element type '<M8[ns]', which \"4.c\" is of")
+                && text.contains("; choose an output that ends in .npy or .npz"),
             "{text}"
         );
     }
