@@ -199,7 +199,9 @@ fn index(path: &Path, contents: &Contents) -> String {
             files.insert(array.name.clone(), name.clone().into());
         }
     }
-    let index = serde_json::json!({ "metadata": metadata, "weight_map": files });
+    let mut index = serde_json::json!({ "metadata": metadata, "weight_map": files });
+    // Whether a map keeps its order is a feature that another crate may turn on.
+    index.sort_all_objects();
     format!("{index:#}\n")
 }
 
