@@ -4,7 +4,7 @@ mod common;
 
 use std::process::Command;
 
-use common::{picture, run};
+use common::{COMMANDS, picture, run};
 
 /// The commands in a help text and what they are said to print, line ends and spaces aside.
 fn examples(help: &str) -> Vec<(String, String)> {
@@ -48,21 +48,7 @@ fn examples_are_true() {
     )
     .unwrap();
     let mut failures = Vec::new();
-    for command in [
-        "",
-        "describe",
-        "index",
-        "draw",
-        "plan",
-        "bitcast",
-        "bench",
-        "relayout",
-        "inspect",
-        "hlo",
-        "sharding",
-        "completions",
-        "man",
-    ] {
+    for command in [""].into_iter().chain(COMMANDS) {
         let help = match command {
             "" => run(["--help"]),
             command => run([command, "--help"]),
@@ -88,20 +74,7 @@ fn examples_are_true() {
 
 #[test]
 fn help_fits_a_hundred_columns() {
-    for command in [
-        "describe",
-        "index",
-        "draw",
-        "plan",
-        "bitcast",
-        "bench",
-        "relayout",
-        "inspect",
-        "hlo",
-        "sharding",
-        "completions",
-        "man",
-    ] {
+    for command in COMMANDS {
         let help = run([command, "--help"]).out;
         let widest = help.lines().map(|line| line.chars().count()).max().unwrap();
         assert!(widest <= 100, "{command}: {widest}");

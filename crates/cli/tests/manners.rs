@@ -7,22 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use common::{command, finish, picture, run};
-
-const COMMANDS: [&str; 12] = [
-    "describe",
-    "index",
-    "draw",
-    "plan",
-    "bitcast",
-    "bench",
-    "relayout",
-    "inspect",
-    "hlo",
-    "sharding",
-    "completions",
-    "man",
-];
+use common::{COMMANDS, command, finish, picture, run};
 
 /// Whether there is such a program here; says what is left out where there is none.
 fn there_is(program: &str) -> bool {

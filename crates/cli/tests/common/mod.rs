@@ -12,6 +12,22 @@ use minormajor::files::npy;
 use minormajor::plan::ByteOrder;
 use serde_json::Value;
 
+/// All commands.
+pub const COMMANDS: [&str; 12] = [
+    "describe",
+    "index",
+    "draw",
+    "plan",
+    "bitcast",
+    "bench",
+    "relayout",
+    "inspect",
+    "hlo",
+    "sharding",
+    "completions",
+    "man",
+];
+
 /// What a run said.
 pub struct Ran {
     pub out: String,

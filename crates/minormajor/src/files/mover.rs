@@ -24,11 +24,11 @@ pub const DEFAULT_MEMORY: usize = 256 << 20;
 /// Arrays of fewer bytes, on both sides together, are one block.
 const SMALL: usize = 1 << 20;
 
-/// Arrays of fewer bytes, on both sides together, lie in the system's cache most of the time: there
-/// longer runs gain less than
+/// Arrays of fewer bytes, on both sides together, lie in the system's cache most of the time. There
+/// longer runs gain less than touching more memory costs.
 const CACHED: usize = 512 << 20;
 
-/// touching more memory than this costs, in bytes for each lane.
+/// What a lane takes at most for an array that lies in the system's cache, in bytes.
 const TOUCHED: usize = 16 << 20;
 
 /// Bytes that are copied at once.
