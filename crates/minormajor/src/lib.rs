@@ -22,6 +22,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod backend;
 mod batch_map;
 mod executor;
 pub mod files;
@@ -33,7 +34,9 @@ mod markup;
 pub mod measure;
 mod memory;
 mod picture;
+pub mod random;
 pub mod rules;
+pub mod tensor;
 mod threads;
 
 pub use batch_map::{BatchError, BatchMap};
@@ -47,6 +50,7 @@ pub use memory::ExtraMemory;
 pub use minormajor_core::*;
 pub use minormajor_kernels::{Caches, Isa, Kernel, Pages, Stores, Tuning};
 pub use picture::Picture;
+pub use tensor::Order;
 
 /// The README's Rust blocks, as tests.
 #[cfg(doctest)]

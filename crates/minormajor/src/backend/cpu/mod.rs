@@ -1,0 +1,226 @@
+//! The host's processor as a backend.
+
+mod close;
+mod elementwise;
+mod numeric;
+mod product;
+mod random;
+mod reduce;
+mod storage;
+mod walk;
+
+use std::any::Any;
+use std::sync::Arc;
+
+use minormajor_core::{Layout, Plan};
+
+use super::{
+    Argument, Backend, Binary, DeviceError, Distribution, Operand, Reduction, Scalar, Storage,
+    Strided, Tolerance, transfer,
+};
+use crate::Order;
+use storage::CpuStorage;
+
+/// The host's processor: every operation on any strides, on rayon's threads.
+///
+/// Results are the same for any number of threads.
+#[derive(Debug)]
+pub struct CpuBackend {
+    name: &'static str,
+    order: Order,
+}
+
+impl CpuBackend {
+    /// `cpu`, which prefers row-major arrays.
+    pub fn row_major() -> CpuBackend {
+        CpuBackend {
+            name: "cpu",
+            order: Order::RowMajor,
+        }
+    }
+
+    /// `cpu:columns`, which prefers column-major matrices.
+    pub fn column_major() -> CpuBackend {
+        CpuBackend {
+            name: "cpu:columns",
+            order: Order::ColumnMajorMatrices,
+        }
+    }
+
+    fn zeroed(&self, bytes: usize) -> Result<CpuStorage, DeviceError> {
+        CpuStorage::zeroed(bytes).ok_or_else(|| DeviceError::OutOfMemory {
+            device: self.name.to_owned(),
+            bytes,
+            free: None,
+        })
+    }
+
+    /// The bytes of one of our own storages.
+    fn bytes<'a>(&self, storage: &'a dyn Storage) -> Result<&'a CpuStorage, DeviceError> {
+        let ours = (storage as &dyn Any).downcast_ref();
+        ours.ok_or_else(|| DeviceError::Foreign {
+            device: self.name.to_owned(),
+        })
+    }
+
+    /// A result made by `write`, which gets its zeroed memory.
+    fn made(
+        &self,
+        bytes: usize,
+        write: impl FnOnce(&mut CpuStorage) -> Result<(), DeviceError>,
+    ) -> Result<Arc<dyn Storage>, DeviceError> {
+        let mut storage = self.zeroed(bytes)?;
+        write(&mut storage)?;
+        Ok(Arc::new(storage))
+    }
+}
+
+impl Backend for CpuBackend {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn description(&self) -> String {
+        let threads = crate::threads::count(0);
+        let plural = if threads == 1 { "" } else { "s" };
+        format!(
+            "the host's processor, {threads} thread{plural}, {}",
+            self.order
+        )
+    }
+
+    fn preferred_layout(&self, rank: usize) -> Layout {
+        self.order.layout(rank)
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Arc<dyn Storage>, DeviceError> {
+        self.made(bytes, |_| Ok(()))
+    }
+
+    fn upload(&self, bytes: &[u8]) -> Result<Arc<dyn Storage>, DeviceError> {
+        self.made(bytes.len(), |storage| {
+            storage.bytes_mut().copy_from_slice(bytes);
+            Ok(())
+        })
+    }
+
+    fn download(
+        &self,
+        storage: &dyn Storage,
+        offset: usize,
+        into: &mut [u8],
+    ) -> Result<(), DeviceError> {
+        let bytes = self.bytes(storage)?.as_bytes();
+        into.copy_from_slice(&bytes[offset..][..into.len()]);
+        Ok(())
+    }
+
+    fn relayout(&self, plan: &Plan, source: &dyn Storage) -> Result<Arc<dyn Storage>, DeviceError> {
+        let source = self.bytes(source)?;
+        self.made(plan.destination_bytes() as usize, |storage| {
+            transfer::on_host(self.name, plan, source.as_bytes(), storage.bytes_mut())
+        })
+    }
+
+    /// Without the copy that a link would take.
+    fn upload_relaid(&self, plan: &Plan, bytes: &[u8]) -> Result<Arc<dyn Storage>, DeviceError> {
+        self.made(plan.destination_bytes() as usize, |storage| {
+            transfer::on_host(self.name, plan, bytes, storage.bytes_mut())
+        })
+    }
+
+    /// Without the copy that a link would take.
+    fn download_relaid(
+        &self,
+        plan: &Plan,
+        storage: &dyn Storage,
+        into: &mut [u8],
+    ) -> Result<(), DeviceError> {
+        let source = self.bytes(storage)?;
+        transfer::on_host(self.name, plan, source.as_bytes(), into)
+    }
+
+    fn fill(&self, value: Scalar, result: &Strided) -> Result<Arc<dyn Storage>, DeviceError> {
+        self.made(result.bytes(), |storage| {
+            let pattern = value.bytes();
+            // Zero it is.
+            if pattern.iter().any(|&byte| byte != 0) {
+                elementwise::fill(storage.bytes_mut(), pattern);
+            }
+            Ok(())
+        })
+    }
+
+    fn binary(
+        &self,
+        operation: Binary,
+        left: &Argument<'_>,
+        right: &Argument<'_>,
+        result: &Strided,
+    ) -> Result<Arc<dyn Storage>, DeviceError> {
+        let side = |argument| elementwise::Side::new(self, argument, result);
+        let (left, right) = (side(left)?, side(right)?);
+        self.made(result.bytes(), |storage| {
+            elementwise::run(operation, &left, &right, result, storage);
+            Ok(())
+        })
+    }
+
+    fn mm(
+        &self,
+        left: &Operand<'_>,
+        right: &Operand<'_>,
+        result: &Strided,
+    ) -> Result<Arc<dyn Storage>, DeviceError> {
+        let (a, b) = (self.bytes(left.storage)?, self.bytes(right.storage)?);
+        self.made(result.bytes(), |storage| {
+            product::run((a, &left.place), (b, &right.place), storage, result);
+            Ok(())
+        })
+    }
+
+    fn reduce(
+        &self,
+        operation: Reduction,
+        operand: &Operand<'_>,
+        kept: usize,
+        result: &Strided,
+    ) -> Result<Arc<dyn Storage>, DeviceError> {
+        let source = self.bytes(operand.storage)?;
+        self.made(result.bytes(), |storage| {
+            reduce::run(operation, source, &operand.place, kept, storage, result);
+            Ok(())
+        })
+    }
+
+    fn is_close(
+        &self,
+        left: &Operand<'_>,
+        right: &Operand<'_>,
+        tolerance: Tolerance,
+    ) -> Result<bool, DeviceError> {
+        let (a, b) = (self.bytes(left.storage)?, self.bytes(right.storage)?);
+        Ok(close::run((a, &left.place), (b, &right.place), tolerance))
+    }
+
+    fn random(
+        &self,
+        distribution: Distribution,
+        seed: u64,
+        result: &Strided,
+    ) -> Result<Arc<dyn Storage>, DeviceError> {
+        let made = self.made(result.bytes(), |storage| {
+            random::run(distribution, seed, result, storage);
+            Ok(())
+        })?;
+        // Made in the logical order; another one is a relayout away.
+        match random::plan(result) {
+            None => Ok(made),
+            Some(plan) => self.relayout(&plan, &*made),
+        }
+    }
+
+    fn synchronize(&self) -> Result<(), DeviceError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,5 @@
+//! Tensors: arrays on a device.
+
+mod order;
+
+pub use order::Order;
