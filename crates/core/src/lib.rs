@@ -7,6 +7,8 @@
 mod address;
 mod array;
 pub mod bitcast;
+pub mod broadcast;
+mod compact_shape;
 mod computation_layout;
 mod dimension;
 mod element_type;
@@ -34,6 +36,7 @@ mod window;
 
 pub use address::{AddressMap, Conversion, ConversionStep, IndexError, Location};
 pub use array::ArrayShape;
+pub use compact_shape::{CompactShape, CompactShapeError};
 pub use computation_layout::ComputationLayout;
 pub use dimension::{Dimension, dimension_names, non_contracting_dimensions, resolve_dimension};
 pub use element_type::{
