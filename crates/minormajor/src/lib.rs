@@ -5,6 +5,7 @@
 //! - [`Relayout`] runs a plan on buffers in memory, with threads; [`relayout`] is the short way.
 //! - [`InPlace`] moves an array inside its buffer, with as little memory beside it as is allowed.
 //! - [`BatchMap`] turns many indices into positions at once, and back.
+//! - [`Tensor`] is an array on a device, to compute with; [`backend`] says what devices are.
 //! - [`Picture`] draws an array and its memory, as text and as SVG.
 //! - [`measure`] times a relayout beside `memcpy`.
 //! - [`for_each_index_parallel`] goes through an array's indices on several threads.
@@ -39,10 +40,12 @@ pub mod rules;
 pub mod tensor;
 mod threads;
 
+pub use backend::{Backend, Device, Devices};
 pub use batch_map::{BatchError, BatchMap};
 pub use executor::{
     ExplainedBox, Explanation, Progress, Relayout, RelayoutError, RunError, relayout,
 };
+pub use half::{bf16, f16};
 pub use in_place::{InPlace, InPlaceError};
 pub use indices::{for_each_index_parallel, index_threads, try_for_each_index_parallel};
 pub use machine::{Level, Machine};
@@ -50,7 +53,7 @@ pub use memory::ExtraMemory;
 pub use minormajor_core::*;
 pub use minormajor_kernels::{Caches, Isa, Kernel, Pages, Stores, Tuning};
 pub use picture::Picture;
-pub use tensor::Order;
+pub use tensor::{Order, Tensor, TensorError};
 
 /// The README's Rust blocks, as tests.
 #[cfg(doctest)]

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
 
 use super::{Backend, CpuBackend, DeviceError};
 
-/// A device: a shared handle on its backend, whose methods it has.
+/// A device: a shared handle on its backend.
 ///
 /// Two handles are equal where they are of one backend object, so that tensors of both can be in
 /// one operation.
@@ -26,27 +25,42 @@ impl Device {
         CPU.clone()
     }
 
-    /// The host's processor with another preference: `cpu:columns` keeps matrices column-major, as
-    /// [`column_major_matrices`](crate::Order::ColumnMajorMatrices). Always the same device.
+    /// The host's processor with another preference: `cpu:columns` keeps matrices column-major, [`Order::ColumnMajorMatrices`](crate::Order::ColumnMajorMatrices). Always the same device.
     ///
     /// It stands in for a device of its own, whose tensors are moved and relaid on their way.
     pub fn cpu_columns() -> Device {
         static CPU: LazyLock<Device> = LazyLock::new(|| Device::new(CpuBackend::column_major()));
         CPU.clone()
     }
+
+    /// What computes on it.
+    pub fn backend(&self) -> &dyn Backend {
+        &*self.0
+    }
+
+    /// Its name: `cpu`, `cuda:0`.
+    pub fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    /// What it is, in a line for people.
+    pub fn description(&self) -> String {
+        self.0.description()
+    }
+
+    /// Waits until all work on it is done.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError`] of work that failed after it was started.
+    pub fn synchronize(&self) -> Result<(), DeviceError> {
+        self.0.synchronize()
+    }
 }
 
 impl From<Arc<dyn Backend>> for Device {
     fn from(backend: Arc<dyn Backend>) -> Device {
         Device(backend)
-    }
-}
-
-impl Deref for Device {
-    type Target = dyn Backend;
-
-    fn deref(&self) -> &(dyn Backend + 'static) {
-        &*self.0
     }
 }
 

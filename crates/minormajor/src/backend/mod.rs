@@ -72,6 +72,21 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// [`DeviceError`].
     fn upload(&self, bytes: &[u8]) -> Result<Arc<dyn Storage>, DeviceError>;
 
+    /// A new storage whose bytes `write` makes, in zeroed memory of the host.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError`], that of `write` included.
+    fn upload_from(
+        &self,
+        bytes: usize,
+        write: &mut dyn FnMut(&mut [u8]) -> Result<(), DeviceError>,
+    ) -> Result<Arc<dyn Storage>, DeviceError> {
+        let mut made = transfer::host_bytes(self.name(), bytes)?;
+        write(&mut made)?;
+        self.upload(&made)
+    }
+
     /// Copies the storage's bytes from `offset` on to `into`, which lie in it, and waits for them.
     ///
     /// # Errors

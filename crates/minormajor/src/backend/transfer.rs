@@ -143,7 +143,7 @@ pub(super) fn download_relaid<B: Backend + ?Sized>(
 }
 
 /// Zeros on the host.
-fn host_bytes(device: &str, bytes: usize) -> Result<Vec<u8>, DeviceError> {
+pub(super) fn host_bytes(device: &str, bytes: usize) -> Result<Vec<u8>, DeviceError> {
     let mut made = Vec::new();
     made.try_reserve_exact(bytes)
         .map_err(|_| DeviceError::OutOfMemory {

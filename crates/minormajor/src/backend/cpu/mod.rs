@@ -104,6 +104,15 @@ impl Backend for CpuBackend {
         })
     }
 
+    /// Without a copy.
+    fn upload_from(
+        &self,
+        bytes: usize,
+        write: &mut dyn FnMut(&mut [u8]) -> Result<(), DeviceError>,
+    ) -> Result<Arc<dyn Storage>, DeviceError> {
+        self.made(bytes, |storage| write(storage.bytes_mut()))
+    }
+
     fn download(
         &self,
         storage: &dyn Storage,
