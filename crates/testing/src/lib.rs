@@ -9,3 +9,4 @@ pub mod large;
 pub mod numbers;
 pub mod oracle;
 pub mod strategy;
+pub mod tensors;
