@@ -2,6 +2,7 @@
 
 mod close;
 mod elementwise;
+mod logical;
 mod numeric;
 mod product;
 mod random;
@@ -72,6 +73,18 @@ impl CpuBackend {
         let mut storage = self.zeroed(bytes)?;
         write(&mut storage)?;
         Ok(Arc::new(storage))
+    }
+
+    /// A result that was made in another order than it is to have.
+    fn arranged(
+        &self,
+        made: Arc<dyn Storage>,
+        plan: Option<Plan>,
+    ) -> Result<Arc<dyn Storage>, DeviceError> {
+        match plan {
+            None => Ok(made),
+            Some(plan) => self.relayout(&plan, &*made),
+        }
     }
 }
 
@@ -182,10 +195,12 @@ impl Backend for CpuBackend {
         result: &Strided,
     ) -> Result<Arc<dyn Storage>, DeviceError> {
         let (a, b) = (self.bytes(left.storage)?, self.bytes(right.storage)?);
-        self.made(result.bytes(), |storage| {
-            product::run((a, &left.place), (b, &right.place), storage, result);
+        let mut plan = None;
+        let made = self.made(result.bytes(), |storage| {
+            plan = product::run((a, &left.place), (b, &right.place), storage, result);
             Ok(())
-        })
+        })?;
+        self.arranged(made, plan)
     }
 
     fn reduce(
@@ -222,11 +237,7 @@ impl Backend for CpuBackend {
             random::run(distribution, seed, result, storage);
             Ok(())
         })?;
-        // Made in the logical order; another one is a relayout away.
-        match random::plan(result) {
-            None => Ok(made),
-            Some(plan) => self.relayout(&plan, &*made),
-        }
+        self.arranged(made, logical::plan(result))
     }
 
     fn synchronize(&self) -> Result<(), DeviceError> {

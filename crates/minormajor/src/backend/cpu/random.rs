@@ -1,7 +1,7 @@
 //! Random numbers in logical order.
 
 use half::{bf16, f16};
-use minormajor_core::{ArrayShape, ElementType, Plan, StridedView};
+use minormajor_core::ElementType;
 
 use super::storage::CpuStorage;
 use super::walk::parts;
@@ -89,27 +89,6 @@ pub(super) fn run(
 
 fn least<T: PartialOrd>(a: T, b: T) -> T {
     if a > b { b } else { a }
-}
-
-/// The plan from logical order to the result's, where they differ.
-pub(super) fn plan(result: &Strided) -> Option<Plan> {
-    if result.is_row_major() {
-        return None;
-    }
-    let element_type = result.element_type();
-    let width = i64::from(element_type.byte_width());
-    let strides: Vec<i64> = result
-        .strides()
-        .iter()
-        .map(|stride| stride * width)
-        .collect();
-    let from = ArrayShape::new(element_type, result.sizes().iter().copied());
-    let to = StridedView::new(element_type, result.sizes(), &strides, 0);
-    let plan = Plan::new(
-        &from.expect("a result's sizes"),
-        &to.expect("a dense result"),
-    );
-    Some(plan.expect("one array in two orders"))
 }
 
 /// Elements in fours, each of a block's four words.
