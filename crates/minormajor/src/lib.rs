@@ -64,3 +64,8 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/bitcasts.md")]
 struct Bitcasts;
+
+/// Those of the guide to tensors.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/tensors.md")]
+struct Tensors;
