@@ -174,7 +174,7 @@ pub(crate) unsafe fn write_mixed(
 /// # Safety
 ///
 /// As [`program::run`]; that the CPU has the set is proved by `isa`.
-pub(crate) unsafe fn program(isa: Isa, batch: Batch<'_>) -> Result<usize, OutOfBounds> {
+pub(crate) unsafe fn program(isa: Isa, batch: Batch<'_, '_>) -> Result<usize, OutOfBounds> {
     // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
     unsafe { with_set!(isa, program::run(batch)) }
 }

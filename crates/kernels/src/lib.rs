@@ -64,7 +64,7 @@ pub use mapped::{Advice, MappedFile, MappedFileMut, Memory, Pages, advise_huge_p
 pub use movement::Move;
 pub use nest::Loop;
 pub use product::{Matrix, Real, product};
-pub use program::{OutOfBounds, Program, Step};
+pub use program::{Column, OutOfBounds, Program, Step, Width};
 pub use recode::{Code, FillBits, Format, Recode, Recoding, Scratch};
 pub use sequence::Sequence;
 pub use tuning::{Caches, Stores, Tuning};

@@ -3,13 +3,15 @@
 use minormajor_core::{
     AddressMap, ArrayShape, Conversion, ConversionStep, IndexError, Layout, ShapeError,
 };
-use minormajor_kernels::{OutOfBounds, Program, Step, Tuning};
+use minormajor_kernels::{Column, OutOfBounds, Program, Step, Tuning};
+use smallvec::SmallVec;
 
 /// An [`AddressMap`] for batches: arrays of indices to positions, and back, at about a nanosecond
 /// each.
 ///
 /// A batch of indices is a column for each dimension, as NumPy's `ravel_multi_index` takes them:
-/// `columns[d][k]` is dimension `d` of index `k`. No step of a conversion divides or branches on an
+/// `columns[d][k]` is dimension `d` of index `k`. What is read is a slice, or any [`Column`]: numbers
+/// of 32 bits too, and at any distance. No step of a conversion divides or branches on an
 /// index, and only one core works; cut a batch into parts to use more.
 ///
 /// ```
@@ -52,8 +54,8 @@ pub enum BatchError {
         found: usize,
         expected: usize,
     },
-    /// An index or position that the array does not have. Those before it are converted, and
-    /// nothing else is written.
+    /// An index or position that the array does not have. Those before it are converted;
+    /// what is written for it and those behind it may be anything.
     #[error("number {place} of the batch, from 0: {error}")]
     OutOfRange {
         /// Its place in the batch, from 0: the first that is wrong.
@@ -110,25 +112,36 @@ impl BatchMap {
         self
     }
 
+    /// How many dimensions the array has.
+    pub fn rank(&self) -> usize {
+        self.sizes.len()
+    }
+
     /// The positions of many indices, in elements: of index `k`, `positions[k]`.
     ///
     /// # Errors
     ///
     /// [`BatchError`] for another number of columns than the array's rank, for columns of another
     /// length than `positions`, and for the first index that the array does not have. The positions
-    /// of the indices before it are written, and no others.
+    /// of the indices before it are written; those from there on may be anything.
     #[doc(alias = "ravel_multi_index")]
-    pub fn positions(&self, columns: &[&[i64]], positions: &mut [i64]) -> Result<(), BatchError> {
-        self.check(columns.iter().map(|column| column.len()), positions.len())?;
+    pub fn positions<'a>(
+        &self,
+        columns: &[impl Copy + Into<Column<'a>>],
+        positions: &mut [i64],
+    ) -> Result<(), BatchError> {
+        let columns: SmallVec<[Column<'a>; 8]> =
+            columns.iter().map(|&column| column.into()).collect();
+        self.check(columns.iter().map(Column::rows), positions.len())?;
         let run = self
             .to_positions
-            .run(columns, &mut [positions], &self.tuning);
+            .run(&columns, &mut [positions], &self.tuning);
         run.map(drop)
             .map_err(|OutOfBounds { row, column }| BatchError::OutOfRange {
                 place: row,
                 error: IndexError::OutOfRange {
                     dimension: column,
-                    index: columns[column][row],
+                    index: columns[column].get(row),
                     size: self.sizes[column],
                 },
             })
@@ -142,19 +155,20 @@ impl BatchMap {
     ///
     /// [`BatchError`] for another number of columns than the array's rank, for columns of another
     /// length than `positions`, and for the first position outside the allocated elements. The
-    /// indices of the positions before it are written, and no others.
+    /// indices of the positions before it are written; those from there on may be anything.
     #[doc(alias = "unravel_index")]
-    pub fn indices(
+    pub fn indices<'a>(
         &self,
-        positions: &[i64],
+        positions: impl Into<Column<'a>>,
         columns: &mut [&mut [i64]],
     ) -> Result<usize, BatchError> {
-        self.check(columns.iter().map(|column| column.len()), positions.len())?;
+        let positions = positions.into();
+        self.check(columns.iter().map(|column| column.len()), positions.rows())?;
         let run = self.to_indices.run(&[positions], columns, &self.tuning);
         run.map_err(|OutOfBounds { row, .. }| BatchError::OutOfRange {
             place: row,
             error: IndexError::Position {
-                position: positions[row],
+                position: positions.get(row),
                 allocated: self.allocated,
             },
         })

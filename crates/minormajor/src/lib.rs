@@ -51,7 +51,7 @@ pub use indices::{for_each_index_parallel, index_threads, try_for_each_index_par
 pub use machine::{Level, Machine};
 pub use memory::ExtraMemory;
 pub use minormajor_core::*;
-pub use minormajor_kernels::{Caches, Isa, Kernel, Pages, Stores, Tuning};
+pub use minormajor_kernels::{Caches, Column, Isa, Kernel, Pages, Stores, Tuning, Width};
 pub use picture::Picture;
 pub use tensor::{Order, Tensor, TensorError};
 

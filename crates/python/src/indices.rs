@@ -1,14 +1,18 @@
 //! Many indices at once: `ravel_index` and `unravel_index`.
 
+use std::sync::Arc;
+
 use minormajor::{ArrayShape, BatchMap, ElementType};
-use numpy::{
-    IxDyn, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArray, PyUntypedArrayMethods,
-};
+use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyString, PyTuple};
+use smallvec::SmallVec;
 
 use crate::error::error;
+use crate::kept::{self, Kept, Key};
+use crate::memory::{self, Numbers};
+use crate::movement;
 use crate::shape::Shape;
 use crate::text;
 
@@ -16,10 +20,12 @@ use crate::text;
 const SMALL: usize = 1 << 14;
 
 /// The positions in memory of many indices, as NumPy's ravel_multi_index takes them: an array (or
-/// anything that becomes one) for each dimension. Positions count elements of the shape's buffer,
-/// tiles and padding counted. A tuple of sizes stands for the row-major array of these.
+/// anything that becomes one) for each dimension, or one array of all. Positions count elements of
+/// the shape's buffer, tiles and padding counted. A tuple of sizes stands for the row-major array of
+/// these.
 ///
-/// A Shape keeps what it learned of itself for the next call; its text does not.
+/// Whole numbers of 32 and 64 bits are read where they are; of others a copy is made. The output, if
+/// one is given, is written and returned; where an index is refused, it may be written in part.
 ///
 /// >>> import numpy
 /// >>> shape = Shape("f32[3,5]{1,0:T(2,2)}")
@@ -32,35 +38,33 @@ pub fn ravel_index<'py>(
     py: Python<'py>,
     index: &Bound<'py, PyAny>,
     shape: &Bound<'py, PyAny>,
-    out: Option<Bound<'py, PyArrayDyn<i64>>>,
+    out: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let map = Map::new(shape)?;
-    let columns = columns(py, index)?;
-    let sizes = columns
-        .first()
-        .map_or_else(Vec::new, |column| column.shape().to_vec());
-    let is_scalar = sizes.is_empty() && out.is_none();
-    let out = result(py, out, &sizes)?;
-    {
-        let columns: Vec<&[i64]> = columns
-            .iter()
-            .map(|column| column.as_slice().map_err(error))
-            .collect::<PyResult<_>>()?;
-        let mut written = out.try_readwrite().map_err(error)?;
-        let positions = written.as_slice_mut().map_err(error)?;
-        let map = map.get()?;
-        let result = if positions.len() < SMALL {
-            map.positions(&columns, positions)
-        } else {
-            py.detach(|| map.positions(&columns, positions))
-        };
-        result.map_err(error)?;
+    let map = map.get()?;
+    let index = Index::new(index)?;
+    let columns = index.columns();
+    let sizes = index.sizes();
+    let made = [match out {
+        Some(out) => output(out, sizes)?,
+        None => memory::empty_numbers(py, sizes)?,
+    }];
+    let is_long = made[0].len() >= SMALL;
+    let found = memory::with_numbers(py, &columns, &made, is_long, |columns, out| {
+        map.positions(columns, out[0])
+    });
+    found?.map_err(error)?;
+    let [made] = made;
+    match out {
+        Some(out) => Ok(out.clone()),
+        None => index.result(made),
     }
-    scalar_or_array(out, is_scalar)
 }
 
 /// The indices of many positions, an array for each dimension; -1 in all of them where a position is
 /// padding. The way back of ravel_index.
+///
+/// Outputs, if they are given, one for each dimension, are written and returned.
 ///
 /// >>> import numpy
 /// >>> rows, columns = unravel_index(numpy.array([17, 9]), "f32[3,5]{1,0:T(2,2)}")
@@ -72,15 +76,17 @@ pub fn unravel_index<'py>(
     py: Python<'py>,
     positions: &Bound<'py, PyAny>,
     shape: &Bound<'py, PyAny>,
-    out: Option<Vec<Bound<'py, PyArrayDyn<i64>>>>,
+    out: Option<Vec<Bound<'py, PyAny>>>,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let map = Map::new(shape)?;
-    let positions = whole_numbers(py, positions)?;
-    let sizes = positions.shape().to_vec();
-    let rank = map.rank;
-    let is_scalar = sizes.is_empty() && out.is_none();
-    let out = match out {
-        Some(out) if out.len() == rank => out,
+    let map = map.get()?;
+    let positions = Index::of_one(positions)?;
+    let (rank, sizes) = (map.rank(), positions.sizes());
+    let made: SmallVec<[Bound<'py, PyUntypedArray>; 8]> = match &out {
+        Some(out) if out.len() == rank => out
+            .iter()
+            .map(|out| output(out, sizes))
+            .collect::<PyResult<_>>()?,
         Some(out) => {
             return Err(error(format!(
                 "{} outputs; expected one for each of the {rank} dimensions",
@@ -88,143 +94,217 @@ pub fn unravel_index<'py>(
             )));
         }
         None => (0..rank)
-            .map(|_| result(py, None, &sizes))
+            .map(|_| memory::empty_numbers(py, sizes))
             .collect::<PyResult<_>>()?,
     };
-    for out in &out {
-        check_sizes(out, &sizes)?;
+    let columns = positions.columns();
+    let is_long = columns[0].rows >= SMALL;
+    let found = memory::with_numbers(py, &columns, &made, is_long, |columns, out| {
+        map.indices(columns[0], out)
+    });
+    found?.map_err(error)?;
+    if let Some(out) = out {
+        return PyTuple::new(py, out);
     }
-    {
-        let mut written = out
-            .iter()
-            .map(|out| out.try_readwrite().map_err(error))
-            .collect::<PyResult<Vec<_>>>()?;
-        let mut columns: Vec<&mut [i64]> = written
-            .iter_mut()
-            .map(|column| column.as_slice_mut().map_err(error))
-            .collect::<PyResult<_>>()?;
-        let positions = positions.as_slice().map_err(error)?;
-        let map = map.get()?;
-        let result = if positions.len() < SMALL {
-            map.indices(positions, &mut columns)
-        } else {
-            py.detach(|| map.indices(positions, &mut columns))
-        };
-        result.map_err(error)?;
-    }
-    let out = out.into_iter().map(|out| scalar_or_array(out, is_scalar));
-    PyTuple::new(py, out.collect::<PyResult<Vec<_>>>()?)
+    let results = made.into_iter().map(|made| positions.result(made));
+    PyTuple::new(py, results.collect::<PyResult<SmallVec<[_; 8]>>>()?)
 }
 
-/// The map of a shape, kept by it where it is an object.
-struct Map<'py> {
-    shape: Bound<'py, Shape>,
-    rank: usize,
+/// The map of a shape: kept by it where it is an object, and for the next call where it is a text or
+/// a tuple of sizes.
+enum Map<'py> {
+    Shape(Bound<'py, Shape>),
+    Kept(Arc<BatchMap>),
 }
+
+static KEPT: Kept<Arc<BatchMap>> = Kept::new();
 
 impl<'py> Map<'py> {
     fn new(argument: &Bound<'py, PyAny>) -> PyResult<Map<'py>> {
-        let py = argument.py();
-        let shape = if let Ok(shape) = argument.cast::<Shape>() {
-            shape.clone()
-        } else if let Ok(sizes) = argument.extract::<Vec<i64>>() {
-            let array = ArrayShape::new(ElementType::U8, sizes)
-                .and_then(|array| array.with_default_layout());
-            Bound::new(py, Shape::wrap(array.map_err(error)?))?
-        } else {
-            Bound::new(py, Shape::wrap(text::shape(argument)?))?
+        if let Ok(shape) = argument.cast::<Shape>() {
+            return Ok(Map::Shape(shape.clone()));
+        }
+        let mut key = Key::new();
+        let sizes = match argument.cast::<PyString>() {
+            Ok(text) => {
+                key.push(0);
+                kept::write_text(text.to_str()?, &mut key);
+                None
+            }
+            Err(_) => {
+                let sizes: Vec<i64> = argument
+                    .extract()
+                    .map_err(|_| text::wrong(argument, "a Shape, its text, or sizes"))?;
+                key.push(1);
+                key.extend_from_slice(&sizes);
+                Some(sizes)
+            }
         };
-        let rank = shape.get().inner().as_array().map_err(error)?.rank();
-        Ok(Map { shape, rank })
+        if let Some(map) = KEPT.get(&key) {
+            return Ok(Map::Kept(map));
+        }
+        let map = match sizes {
+            Some(sizes) => {
+                let array = ArrayShape::new(ElementType::U8, sizes);
+                let array = array.and_then(|array| array.with_default_layout());
+                BatchMap::new(&array.map_err(error)?)
+            }
+            None => BatchMap::new(text::shape(argument)?.as_array().map_err(error)?),
+        };
+        let map = Arc::new(map.map_err(error)?);
+        KEPT.insert(key, map.clone());
+        Ok(Map::Kept(map))
     }
 
     fn get(&self) -> PyResult<&BatchMap> {
-        self.shape.get().batch_map()
+        match self {
+            Map::Shape(shape) => shape.get().batch_map(),
+            Map::Kept(map) => Ok(map),
+        }
     }
 }
 
-/// The columns of an index, all of the same sizes.
-fn columns<'py>(
-    py: Python<'py>,
-    index: &Bound<'py, PyAny>,
-) -> PyResult<Vec<PyReadonlyArrayDyn<'py, i64>>> {
-    let mut columns = index
-        .try_iter()?
-        .map(|column| whole_numbers(py, &column?))
-        .collect::<PyResult<Vec<_>>>()?;
-    let sizes = columns.first().map(|column| column.shape().to_vec());
-    if columns
-        .iter()
-        .any(|column| Some(column.shape()) != sizes.as_deref())
-    {
-        let given = PyTuple::new(py, columns.iter().map(|column| column.as_any()))?;
-        let together = py
-            .import(intern!(py, "numpy"))?
-            .call_method1(intern!(py, "broadcast_arrays"), given)?;
-        columns = together
+/// An index that was given: arrays of whole numbers, all of the same sizes.
+enum Index<'py> {
+    /// A column each. Several dimensions of one are row-major and without gaps.
+    Columns(SmallVec<[Bound<'py, PyUntypedArray>; 8]>),
+    /// The first dimension counts the columns; as above within them.
+    Stacked(Bound<'py, PyUntypedArray>),
+}
+
+impl<'py> Index<'py> {
+    fn new(index: &Bound<'py, PyAny>) -> PyResult<Index<'py>> {
+        if let Ok(array) = index.cast_exact::<PyUntypedArray>()
+            && array.ndim() > 0
+        {
+            return Ok(Index::Stacked(whole_numbers(array, true)?));
+        }
+        let columns = match index.cast_exact::<PyTuple>() {
+            Ok(columns) => columns
+                .iter()
+                .map(|column| whole_numbers(&column, false))
+                .collect(),
+            Err(_) => index
+                .try_iter()?
+                .map(|column| whole_numbers(&column?, false))
+                .collect::<PyResult<_>>(),
+        };
+        let columns: SmallVec<[_; 8]> = columns?;
+        let sizes = columns.first().map(PyUntypedArrayMethods::shape);
+        if columns.iter().all(|column| Some(column.shape()) == sizes) {
+            return Ok(Index::Columns(columns));
+        }
+        let given = PyTuple::new(index.py(), &columns)?;
+        let together = numpy(index.py())?.call_method1("broadcast_arrays", given)?;
+        let columns = together
             .try_iter()?
-            .map(|column| whole_numbers(py, &column?))
+            .map(|column| whole_numbers(&column?, false))
             .collect::<PyResult<_>>()?;
+        Ok(Index::Columns(columns))
     }
-    Ok(columns)
+
+    fn of_one(positions: &Bound<'py, PyAny>) -> PyResult<Index<'py>> {
+        let column = whole_numbers(positions, false)?;
+        Ok(Index::Columns(SmallVec::from_iter([column])))
+    }
+
+    /// The sizes of every column.
+    fn sizes(&self) -> &[usize] {
+        match self {
+            Index::Columns(columns) => columns.first().map_or(&[], |column| column.shape()),
+            Index::Stacked(array) => &array.shape()[1..],
+        }
+    }
+
+    fn columns(&self) -> SmallVec<[Numbers<'_, 'py>; 8]> {
+        let rows = self.sizes().iter().product();
+        // From a number of a column to the next.
+        let step = |array: &Bound<'_, PyUntypedArray>, strides: &[isize]| match strides {
+            &[step] => step,
+            _ => array.dtype().itemsize() as isize,
+        };
+        match self {
+            Index::Columns(columns) => columns
+                .iter()
+                .map(|array| Numbers {
+                    array,
+                    first: 0,
+                    step: step(array, array.strides()),
+                    rows,
+                })
+                .collect(),
+            Index::Stacked(array) => (0..array.shape()[0] as isize)
+                .map(|column| Numbers {
+                    array,
+                    first: column * array.strides()[0],
+                    step: step(array, &array.strides()[1..]),
+                    rows,
+                })
+                .collect(),
+        }
+    }
+
+    /// A new result: a number for what was a number.
+    fn result(&self, array: Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyAny>> {
+        match self.sizes().is_empty() {
+            true => array.call_method0(intern!(array.py(), "item")),
+            false => Ok(array.into_any()),
+        }
+    }
 }
 
-/// An array of whole numbers of 64 bits, one after another; a copy where it is not one yet.
+fn numpy(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
+    py.import(intern!(py, "numpy"))
+}
+
+/// An array of whole numbers of 32 or 64 bits; a copy where it is not one yet. Those of a column are at
+/// equal distances, or row-major without gaps where they have several dimensions; so are those of each
+/// column of a stack.
 ///
 /// # Errors
 ///
 /// What NumPy says of what is no array of whole numbers.
 fn whole_numbers<'py>(
-    py: Python<'py>,
     argument: &Bound<'py, PyAny>,
-) -> PyResult<PyReadonlyArrayDyn<'py, i64>> {
-    if let Ok(array) = argument.cast::<PyArrayDyn<i64>>()
-        && array.is_c_contiguous()
-    {
-        return array.try_readonly().map_err(error);
+    is_stack: bool,
+) -> PyResult<Bound<'py, PyUntypedArray>> {
+    let py = argument.py();
+    let array = match argument.cast_exact::<PyUntypedArray>() {
+        Ok(array) => array.clone(),
+        Err(_) => numpy(py)?
+            .call_method1(intern!(py, "asarray"), (argument,))?
+            .cast_into()?,
+    };
+    if memory::whole_numbers(&array).is_none() {
+        // An empty list becomes floats.
+        let casting = if array.is_empty() {
+            "unsafe"
+        } else {
+            "same_kind"
+        };
+        let array = array.call_method1(intern!(py, "astype"), ("int64", "C", casting))?;
+        return Ok(array.cast_into()?);
     }
-    let numpy = py.import(intern!(py, "numpy"))?;
-    let array = numpy.call_method1(intern!(py, "asarray"), (argument,))?;
-    let is_empty = array.cast::<PyUntypedArray>()?.is_empty();
-    // An empty list becomes floats.
-    let casting = if is_empty { "unsafe" } else { "same_kind" };
-    let array = array.call_method1(intern!(py, "astype"), ("int64", "C", casting))?;
-    let array = array.cast_into::<PyArrayDyn<i64>>()?;
-    array.try_readonly().map_err(error)
+    let is_even = match (is_stack, array.strides()) {
+        (_, [] | [_]) => true,
+        // Rows side by side are moved faster than they are picked.
+        (true, &[_, step]) => step == array.dtype().itemsize() as isize,
+        _ => false,
+    };
+    match is_even || array.is_c_contiguous() {
+        true => Ok(array),
+        false => movement::in_rows(&array, 1),
+    }
 }
 
-/// The output that was given, or a new one.
-fn result<'py>(
-    py: Python<'py>,
-    out: Option<Bound<'py, PyArrayDyn<i64>>>,
-    sizes: &[usize],
-) -> PyResult<Bound<'py, PyArrayDyn<i64>>> {
-    match out {
-        Some(out) => {
-            check_sizes(&out, sizes)?;
-            Ok(out)
-        }
-        None => Ok(PyArrayDyn::zeros(py, IxDyn(sizes), false)),
-    }
-}
-
-fn check_sizes(out: &Bound<'_, PyArrayDyn<i64>>, sizes: &[usize]) -> PyResult<()> {
+/// An output of these sizes. What else it must be is for [`memory`] to say.
+fn output<'py>(given: &Bound<'py, PyAny>, sizes: &[usize]) -> PyResult<Bound<'py, PyUntypedArray>> {
+    let out = given.cast::<PyUntypedArray>()?;
     match out.shape() == sizes {
-        true => Ok(()),
+        true => Ok(out.clone()),
         false => Err(error(format!(
             "the output has the shape {:?}, the numbers {sizes:?}",
             out.shape()
         ))),
-    }
-}
-
-/// A number for what was a number.
-fn scalar_or_array(
-    array: Bound<'_, PyArrayDyn<i64>>,
-    is_scalar: bool,
-) -> PyResult<Bound<'_, PyAny>> {
-    match is_scalar {
-        true => array.call_method0("item"),
-        false => Ok(array.into_any()),
     }
 }

@@ -9,6 +9,7 @@ mod dtype;
 mod error;
 mod files;
 mod indices;
+mod kept;
 mod layout;
 mod memory;
 mod movement;

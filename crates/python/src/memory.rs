@@ -1,15 +1,15 @@
 //! The memory of NumPy arrays: the only `unsafe` code of this crate.
 //!
-//! Everything else asks for a move from one array to another ([`run`]) or for a new array
-//! ([`empty`]), both checked here.
+//! Everything else asks for a move from one array to another ([`run`]), for work on arrays of whole
+//! numbers ([`with_numbers`]), or for a new array ([`empty`]), all checked here.
 
 #![allow(unsafe_code)]
 
 use std::slice;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use minormajor::Relayout;
+use minormajor::{Column, Relayout, Width};
 use numpy::npyffi::{self, PY_ARRAY_API, npy_intp};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::PyTypeInfo;
@@ -42,7 +42,7 @@ fn reach(sizes: &[usize], strides: &[isize], width: usize) -> Option<(isize, usi
 }
 
 /// Where an array's bytes are.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 struct Region {
     start: *mut u8,
     bytes: usize,
@@ -65,6 +65,21 @@ impl Region {
         })
     }
 
+    /// Its bytes, to be read.
+    ///
+    /// # Safety
+    ///
+    /// Nothing writes them as long as `'a` lasts, and the array lives.
+    unsafe fn bytes<'a>(self) -> &'a [u8] {
+        if self.bytes == 0 {
+            // There may be no memory at all.
+            return &[];
+        }
+        // SAFETY: NumPy promises that every element of an array is in memory that it keeps alive; the
+        // bytes between two elements of one array are then too, since that memory is one allocation.
+        unsafe { slice::from_raw_parts(self.start.cast_const(), self.bytes) }
+    }
+
     fn overlaps(self, other: Region) -> bool {
         let (a, b) = (self.start as usize, other.start as usize);
         a < b + other.bytes && b < a + self.bytes
@@ -72,45 +87,67 @@ impl Region {
 }
 
 /// What threads that gave up Python's lock read and write at this moment.
-static MOVES: Mutex<Vec<[Region; 2]>> = Mutex::new(Vec::new());
+static IN_USE: Mutex<Vec<InUse>> = Mutex::new(Vec::new());
 
 /// How many they are. It becomes more only under Python's lock, so who holds that may trust a 0.
 static LISTED: AtomicUsize = AtomicUsize::new(0);
 
-/// A move that is in [`MOVES`] as long as this lives.
-struct Listed([Region; 2]);
+#[derive(Clone, Copy)]
+struct InUse {
+    region: Region,
+    is_written: bool,
+    /// Equal for all that one thread uses at once.
+    by: u64,
+}
+
+/// Memory that is in [`IN_USE`] as long as this lives.
+struct Listed(u64);
 
 impl Listed {
     /// # Errors
     ///
     /// Where another thread writes what this one reads, or touches what it writes.
-    fn new(regions: [Region; 2], keep: bool) -> PyResult<Option<Listed>> {
+    fn new(
+        read: impl Iterator<Item = Region>,
+        written: impl Iterator<Item = Region>,
+        keep: bool,
+    ) -> PyResult<Option<Listed>> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
         if !keep && LISTED.load(Ordering::Acquire) == 0 {
             return Ok(None);
         }
-        let [from, to] = regions;
-        let mut moves = MOVES.lock().unwrap_or_else(PoisonError::into_inner);
-        let clashes = |&[read, written]: &[Region; 2]| {
-            written.overlaps(from) || written.overlaps(to) || read.overlaps(to)
+        let by = NEXT.fetch_add(1, Ordering::Relaxed);
+        let used = |is_written| {
+            move |region| InUse {
+                region,
+                is_written,
+                by,
+            }
         };
-        if moves.iter().any(clashes) {
+        let mine = read.map(used(false)).chain(written.map(used(true)));
+        let mine: SmallVec<[InUse; 8]> = mine.collect();
+        let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
+        let clashes = |other: &InUse| {
+            mine.iter().any(|one| {
+                (one.is_written || other.is_written) && one.region.overlaps(other.region)
+            })
+        };
+        if in_use.iter().any(clashes) {
             return Err(error("another thread is moving bytes of this memory"));
         }
         Ok(keep.then(|| {
-            moves.push(regions);
-            LISTED.store(moves.len(), Ordering::Release);
-            Listed(regions)
+            in_use.extend(mine);
+            LISTED.store(in_use.len(), Ordering::Release);
+            Listed(by)
         }))
     }
 }
 
 impl Drop for Listed {
     fn drop(&mut self) {
-        let mut moves = MOVES.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(place) = moves.iter().position(|listed| *listed == self.0) {
-            moves.swap_remove(place);
-            LISTED.store(moves.len(), Ordering::Release);
-        }
+        let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
+        in_use.retain(|used| used.by != self.0);
+        LISTED.store(in_use.len(), Ordering::Release);
     }
 }
 
@@ -120,6 +157,11 @@ pub fn overlap(
     other: &Bound<'_, PyUntypedArray>,
 ) -> PyResult<bool> {
     Ok(Region::of(one)?.overlaps(Region::of(other)?))
+}
+
+fn has_flags(array: &Bound<'_, PyUntypedArray>, flags: i32) -> bool {
+    // SAFETY: as in `Region::of`, `flags` is a field of the living array.
+    unsafe { (*array.as_array_ptr()).fields.flags & flags == flags }
 }
 
 /// Moves `source` to `destination` as a relayout between two buffers that begin at the lowest
@@ -142,9 +184,7 @@ pub fn run(
     if from.overlaps(to) {
         return Err(error("source and destination have memory in common"));
     }
-    // SAFETY: as above, `flags` is a field of the living array.
-    let flags = unsafe { (*destination.as_array_ptr()).fields.flags };
-    if flags & npyffi::NPY_ARRAY_WRITEABLE == 0 {
+    if !has_flags(destination, npyffi::NPY_ARRAY_WRITEABLE) {
         return Err(error("the destination is read-only"));
     }
     if from.bytes == 0 || to.bytes == 0 {
@@ -152,14 +192,14 @@ pub fn run(
         return Ok(());
     }
     let is_small = to.bytes < SMALL;
-    let _listed = Listed::new([from, to], !is_small)?;
+    let _listed = Listed::new([from].into_iter(), [to].into_iter(), !is_small)?;
     // SAFETY: both arrays live as long as this function runs, since their caller holds references,
     // with which NumPy refuses to resize them. NumPy promises that every element of an array is in
     // memory that it keeps alive; the bytes between two elements of one array are then too, since
     // that memory is one allocation. So `bytes` from `start` on can be read, and those of
     // `destination` written, its flag says. The two do not overlap, and no other reference of Rust's
     // to what is written exists: only this function makes any, it holds Python's lock or is listed
-    // in `MOVES`, and every thread of a relayout gets parts of these. Memory that is not yet written is the allocator's of a foreign library, of some
+    // in `IN_USE`, and every thread of a relayout gets parts of these. Memory that is not yet written is the allocator's of a foreign library, of some
     // value as far as the compiler can know, and any value is a `u8`.
     let (source, destination) = unsafe {
         (
@@ -173,6 +213,134 @@ pub fn run(
         py.detach(|| relayout.run(source, destination))
     };
     result.map_err(plan)
+}
+
+/// How wide an array's elements are, where they are whole numbers with a sign, of 32 or 64 bits, in
+/// this machine's order of bytes.
+pub fn whole_numbers(array: &Bound<'_, PyUntypedArray>) -> Option<Width> {
+    let dtype = array.dtype();
+    let width = match (dtype.kind(), dtype.itemsize()) {
+        (b'i', 4) => Width::Four,
+        (b'i', 8) => Width::Eight,
+        _ => return None,
+    };
+    (dtype.is_native_byteorder() != Some(false)).then_some(width)
+}
+
+/// Some numbers of an array: a column.
+pub struct Numbers<'a, 'py> {
+    pub array: &'a Bound<'py, PyUntypedArray>,
+    /// Of the first one, in bytes from the array's first element.
+    pub first: isize,
+    /// From one to the next, in bytes.
+    pub step: isize,
+    pub rows: usize,
+}
+
+impl Numbers<'_, '_> {
+    /// # Safety
+    ///
+    /// As [`Region::bytes`], for the array's.
+    unsafe fn column<'a>(&self) -> PyResult<Column<'a>> {
+        let (array, region) = (self.array, Region::of(self.array)?);
+        let width = whole_numbers(array).ok_or_else(|| error("expected whole numbers"))?;
+        let (lowest, _) = reach(array.shape(), array.strides(), array.dtype().itemsize())
+            .ok_or_else(|| error("the array's strides reach beyond the address space"))?;
+        // SAFETY: the caller's promise.
+        let memory = unsafe { region.bytes() };
+        self.first
+            .checked_sub(lowest)
+            .and_then(|first| usize::try_from(first).ok())
+            .and_then(|first| Column::new(memory, width, first, self.step, self.rows))
+            .ok_or_else(|| error("the column is not in the array"))
+    }
+}
+
+/// Calls work with columns that it reads, and the elements of arrays that it writes. Python's lock is
+/// given up where `is_long`.
+///
+/// # Errors
+///
+/// Outputs that are not arrays of 64-bit whole numbers one after the other, that can't be written, or
+/// that have memory in common with each other, with what is read, or with what another thread moves;
+/// columns that are not in their arrays.
+pub fn with_numbers<R: Send>(
+    py: Python<'_>,
+    read: &[Numbers<'_, '_>],
+    written: &[Bound<'_, PyUntypedArray>],
+    is_long: bool,
+    work: impl Send + FnOnce(&[Column<'_>], &mut [&mut [i64]]) -> R,
+) -> PyResult<R> {
+    let from = read.iter().map(|numbers| Region::of(numbers.array));
+    let from: SmallVec<[Region; 8]> = from.collect::<PyResult<_>>()?;
+    let to = written.iter().map(Region::of);
+    let to: SmallVec<[Region; 8]> = to.collect::<PyResult<_>>()?;
+    for (place, (array, region)) in written.iter().zip(&to).enumerate() {
+        const WANTED: i32 = npyffi::NPY_ARRAY_C_CONTIGUOUS | npyffi::NPY_ARRAY_ALIGNED;
+        if whole_numbers(array) != Some(Width::Eight) || !has_flags(array, WANTED) {
+            return Err(error(format!(
+                "expected an output of int64 without gaps, found {} with the strides {:?}",
+                array.dtype(),
+                array.strides()
+            )));
+        }
+        if !has_flags(array, npyffi::NPY_ARRAY_WRITEABLE) {
+            return Err(error("the output is read-only"));
+        }
+        if from
+            .iter()
+            .chain(&to[..place])
+            .any(|other| other.overlaps(*region))
+        {
+            return Err(error("an output has memory in common with another array"));
+        }
+    }
+    let _listed = Listed::new(from.iter().copied(), to.iter().copied(), is_long)?;
+    // SAFETY: as in `run`: the callers' references keep all arrays alive, no output overlaps anything
+    // else that is used here, and no other thread that gave up Python's lock uses what is written, or
+    // writes what is read.
+    let columns = read.iter().map(|numbers| unsafe { numbers.column() });
+    let columns: SmallVec<[Column<'_>; 8]> = columns.collect::<PyResult<_>>()?;
+    let outputs = to.iter().map(|region| match region.bytes {
+        0 => &mut [][..],
+        // SAFETY: as above; the array's flags say that its numbers are aligned, writable, and lie one
+        // after the other, so that they are all of its memory. What is not yet written is of some
+        // value as far as the compiler can know, and any is a number.
+        bytes => unsafe { slice::from_raw_parts_mut(region.start.cast::<i64>(), bytes / 8) },
+    });
+    let mut outputs: SmallVec<[&mut [i64]; 8]> = outputs.collect();
+    Ok(match is_long {
+        false => work(&columns, &mut outputs),
+        true => py.detach(|| work(&columns, &mut outputs)),
+    })
+}
+
+/// A new array of 64-bit whole numbers, row-major, not yet written.
+///
+/// # Errors
+///
+/// What NumPy says, of too little memory for example.
+pub fn empty_numbers<'py>(
+    py: Python<'py>,
+    sizes: &[usize],
+) -> PyResult<Bound<'py, PyUntypedArray>> {
+    let sizes = sizes.iter().map(|&size| npy_intp::try_from(size));
+    let sizes: SmallVec<[npy_intp; 8]> = sizes.collect::<Result<_, _>>().map_err(error)?;
+    // SAFETY: as in `empty`; without strides the array is row-major.
+    unsafe {
+        let made = PY_ARRAY_API.PyArray_NewFromDescr(
+            py,
+            PyUntypedArray::type_object_raw(py),
+            numpy::dtype::<i64>(py).into_dtype_ptr(),
+            sizes.len() as i32,
+            sizes.as_ptr().cast_mut(),
+            std::ptr::null_mut(),
+            std::ptr::null_mut(),
+            0,
+            std::ptr::null_mut(),
+        );
+        Ok(Bound::from_owned_ptr_or_err(py, made)?.cast_into_unchecked())
+    }
 }
 
 /// Sizes and strides of an array whose elements lie without gaps, from its first one on.

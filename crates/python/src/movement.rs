@@ -33,13 +33,20 @@ fn copy_out(
     let source = match memory::overlap(source, out)? {
         false => source,
         true => {
-            let in_rows = prepared(source, &Wanted::Letter("C"), threads)?;
-            aside = moved(source, &in_rows)?;
+            aside = in_rows(source, threads)?;
             &aside
         }
     };
     let made = prepared(source, &wanted, threads)?;
     memory::run(source.py(), &made.relayout, source, out)
+}
+
+/// A copy in row-major order.
+pub fn in_rows<'py>(
+    source: &Bound<'py, PyUntypedArray>,
+    threads: usize,
+) -> PyResult<Bound<'py, PyUntypedArray>> {
+    moved(source, &*prepared(source, &Wanted::Letter("C"), threads)?)
 }
 
 /// A new array where a prepared move has its destination.

@@ -1,18 +1,16 @@
 //! Moves that were prepared, kept for calls that move such arrays again.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use minormajor::{Layout, Plan, Relayout};
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use smallvec::SmallVec;
 
 use crate::array::Moved;
 use crate::error;
+use crate::kept::{self, Kept, Key};
 use crate::memory::Dense;
 use crate::order::{Order, Strides};
 use crate::{layout, text};
@@ -57,7 +55,7 @@ impl<'a> Wanted<'a> {
         }
     }
 
-    /// Numbers that no other wish has.
+    /// Numbers that no other wish has: beside those of the array what a move depends on.
     fn write(&self, key: &mut Key) {
         let (tag, text) = match self {
             Wanted::Letter(letter) => (0, *letter),
@@ -76,12 +74,8 @@ impl<'a> Wanted<'a> {
                 return key.extend(strides.iter().map(|&stride| stride as i64));
             }
         };
-        key.extend([tag, text.len() as i64]);
-        key.extend(text.as_bytes().chunks(8).map(|chunk| {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            i64::from_le_bytes(word)
-        }));
+        key.push(tag);
+        kept::write_text(text, key);
     }
 
     fn order(&self, py: Python<'_>, rank: usize) -> PyResult<Option<Order>> {
@@ -102,43 +96,7 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// What a move depends on: threads, width, rank, sizes, strides, and what is wanted.
-type Key = SmallVec<[i64; 32]>;
-
-type Kept = HashMap<Key, Arc<Prepared>, BuildHasherDefault<NumberHasher>>;
-
-static KEPT: Mutex<Option<Kept>> = Mutex::new(None);
-
-/// More are forgotten, all at once: who moves so many different arrays gains nothing from them.
-const MOST: usize = 1 << 10;
-
-/// A hash of numbers that nobody chooses to collide: a multiplication each.
-#[derive(Default)]
-struct NumberHasher(u64);
-
-impl Hasher for NumberHasher {
-    fn finish(&self) -> u64 {
-        self.0 ^ self.0 >> 32
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        let (words, rest) = bytes.as_chunks();
-        for &word in words {
-            self.write_u64(u64::from_le_bytes(word));
-        }
-        for &byte in rest {
-            self.write_u64(byte.into());
-        }
-    }
-
-    fn write_usize(&mut self, number: usize) {
-        self.write_u64(number as u64);
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    }
-}
+static KEPT: Kept<Arc<Prepared>> = Kept::new();
 
 /// The move of an array to where it is wanted.
 ///
@@ -152,13 +110,13 @@ pub fn prepared(
 ) -> PyResult<Arc<Prepared>> {
     let (sizes, strides, width) = (array.shape(), array.strides(), array.dtype().itemsize());
     let mut key = Key::new();
+    // All that a move depends on.
     key.extend([threads as i64, width as i64, sizes.len() as i64]);
     key.extend(sizes.iter().map(|&size| size as i64));
     key.extend(strides.iter().map(|&stride| stride as i64));
     wanted.write(&mut key);
-    let lock = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = lock().get_or_insert_default().get(&key) {
-        return Ok(known.clone());
+    if let Some(known) = KEPT.get(&key) {
+        return Ok(known);
     }
     let order = wanted.order(array.py(), sizes.len())?;
     let to: Strides = match (&order, wanted) {
@@ -177,11 +135,6 @@ pub fn prepared(
         is_there: order.as_ref().is_some_and(|order| order.is_met_by(array)),
         order,
     });
-    let mut kept = lock();
-    let kept = kept.get_or_insert_default();
-    if kept.len() >= MOST {
-        kept.clear();
-    }
-    kept.insert(key, made.clone());
+    KEPT.insert(key, made.clone());
     Ok(made)
 }

@@ -266,11 +266,30 @@ def batches(draw):
     batch = tuple(draw(st.lists(st.integers(0, 5), max_size=3)))
     seed = draw(st.integers(0, 2**32 - 1))
     random = np.random.default_rng(seed)
-    types = draw(st.sampled_from(["i8", "i4", "u1", ">i8"]))
+    types = draw(st.sampled_from(["i8", "i4", "u1", ">i8", "u4", "i2"]))
     columns = [random.integers(0, n, batch).astype(types) for n in sizes]
-    if draw(st.booleans()):
-        columns = [np.asfortranarray(column) for column in columns]
+    match draw(st.integers(0, 6)):
+        case 0:
+            columns = [np.asfortranarray(column) for column in columns]
+        case 1 if batch:
+            columns = [np.repeat(column, 2, axis=-1)[..., ::2] for column in columns]
+        case 2 if batch:
+            columns = [column[::-1].copy()[::-1] for column in columns]
+        case 3:
+            columns = [not_aligned(column) for column in columns]
+        case 4:
+            columns = np.stack(columns)
+        case 5:
+            # Each index one row of memory.
+            columns = np.moveaxis(np.stack(columns, axis=-1), -1, 0)
     return sizes, columns
+
+
+def not_aligned(array):
+    memory = np.zeros(array.nbytes + 1, np.uint8)[1:]
+    moved = memory.view(array.dtype).reshape(array.shape) if array.size else array
+    moved[...] = array
+    return moved
 
 
 @MANY
@@ -281,6 +300,8 @@ def test_indices_in_bulk(batch, tile):
     positions = mm.ravel_index(columns, sizes)
     np.testing.assert_array_equal(positions, expected)
     assert np.shape(positions) == np.shape(expected)
+    out = np.full(np.shape(expected), -9)
+    assert mm.ravel_index(columns, tuple(sizes), out) is out and (out == expected).all()
     for a, b in zip(mm.unravel_index(positions, sizes), np.unravel_index(expected, sizes)):
         np.testing.assert_array_equal(a, b)
     order = ",".join(map(str, range(len(sizes))))

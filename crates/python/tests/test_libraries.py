@@ -243,6 +243,14 @@ def test_what_is_no_array_is_refused(value):
         (lambda a: mm.unravel_index([6], (2, 3)), "position 6"),
         (lambda a: mm.unravel_index([0], (2, 3), [np.zeros(1, "i8")]), "1 outputs"),
         (lambda a: mm.unravel_index([0], (2, 3), [np.zeros(2, "i8")] * 2), "the shape [2]"),
+        (lambda a: mm.ravel_index((a[0], a[0]), (9, 9), np.zeros(3, "i4")), "output of int64"),
+        (lambda a: mm.ravel_index((a[0], a[0]), (9, 9), np.zeros(6, "i8")[::2]), "without gaps"),
+        (lambda a: mm.ravel_index((a[0], a[0]), (9, 9), a[0]), "in common"),
+        (lambda a: mm.ravel_index((a[0], a[1]), (9, 9), a[0].view()), "in common"),
+        (lambda a: mm.unravel_index(a[0], (9, 9), [a[1], a[1]]), "in common"),
+        (lambda a: mm.unravel_index(a[0], (9, 9), [a[0], a[1]]), "in common"),
+        (lambda a: mm.ravel_index(([0], [0]), (2, 3), np.broadcast_to(a[0, 0], 1)), "read-only"),
+        (lambda a: mm.ravel_index((a[0],), "f32[2"), "column"),
     ],
 )
 def test_errors(call, text):
@@ -254,6 +262,8 @@ def test_errors(call, text):
 def test_fractions_are_no_indices():
     with pytest.raises(TypeError):
         mm.ravel_index(([0.5], [1]), (2, 3))
+    with pytest.raises(TypeError, match="a Shape, its text, or sizes, found float"):
+        mm.ravel_index(([0], [1]), 0.5)
 
 
 def test_overlapping_output():

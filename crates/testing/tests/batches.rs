@@ -185,14 +185,14 @@ fn errors_name_the_first_at_fault() {
         "the batch has 1 columns, the array has 2 dimensions"
     );
     assert_eq!(
-        error(map.positions(&[&[1, 1], &[1]], &mut out)),
+        error(map.positions(&[&[1, 1][..], &[1]], &mut out)),
         "the column of dimension 1 has 1 numbers, beside 2 positions"
     );
     assert_eq!(
         error(map.positions(&[&[9, 9], &[19, 20]], &mut out)),
         "number 1 of the batch, from 0: index 20 is outside dimension 1, whose size is 20"
     );
-    assert_eq!(out, [1024 + 128 + 19, 0]);
+    assert_eq!(out[0], 1024 + 128 + 19);
     let mut long = vec![vec![1; 1000]; 2];
     (long[0][700], long[1][700], long[0][800]) = (-1, 20, 10);
     assert_eq!(
