@@ -309,11 +309,13 @@ struct Few<'a> {
     weave: &'a Weave,
 }
 
-impl Each for Few<'_> {
+impl Few<'_> {
+    /// # Safety
+    ///
+    /// As `each`.
     #[inline(always)]
-    unsafe fn each(&mut self, source: *const u8, destination: *mut u8) {
+    unsafe fn elements(&self, source: *const u8, destination: *mut u8, w: usize) {
         let weave = self.weave;
-        let w = weave.width;
         for row in 0..weave.rows {
             for i in 0..weave.len {
                 let (in_row, in_run) = (
@@ -329,6 +331,22 @@ impl Each for Few<'_> {
                 unsafe {
                     std::ptr::copy_nonoverlapping(source.offset(from), destination.offset(to), w)
                 };
+            }
+        }
+    }
+}
+
+impl Each for Few<'_> {
+    #[inline(always)]
+    unsafe fn each(&mut self, source: *const u8, destination: *mut u8) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            // A width that the compiler knows is a load and a store.
+            match self.weave.width {
+                1 => self.elements(source, destination, 1),
+                2 => self.elements(source, destination, 2),
+                4 => self.elements(source, destination, 4),
+                width => self.elements(source, destination, width),
             }
         }
     }

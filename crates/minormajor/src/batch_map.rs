@@ -130,8 +130,9 @@ impl BatchMap {
         columns: &[impl Copy + Into<Column<'a>>],
         positions: &mut [i64],
     ) -> Result<(), BatchError> {
-        let columns: SmallVec<[Column<'a>; 8]> =
-            columns.iter().map(|&column| column.into()).collect();
+        let mut read = SmallVec::<[Column<'a>; 8]>::new();
+        columns.iter().for_each(|&column| read.push(column.into()));
+        let columns = read;
         self.check(columns.iter().map(Column::rows), positions.len())?;
         let run = self
             .to_positions

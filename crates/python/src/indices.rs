@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use minormajor::{ArrayShape, BatchMap, ElementType};
-use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use minormajor::{ArrayShape, BatchMap, ElementType, Width};
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use smallvec::SmallVec;
 
 use crate::error::error;
-use crate::kept::{self, Kept, Key};
+use crate::kept::{Kept, Key};
 use crate::memory::{self, Numbers};
 use crate::movement;
 use crate::shape::Shape;
@@ -93,9 +93,13 @@ pub fn unravel_index<'py>(
                 out.len()
             )));
         }
-        None => (0..rank)
-            .map(|_| memory::empty_numbers(py, sizes))
-            .collect::<PyResult<_>>()?,
+        None => {
+            let mut made = SmallVec::new();
+            for _ in 0..rank {
+                made.push(memory::empty_numbers(py, sizes)?);
+            }
+            made
+        }
     };
     let columns = positions.columns();
     let is_long = columns[0].rows >= SMALL;
@@ -106,8 +110,11 @@ pub fn unravel_index<'py>(
     if let Some(out) = out {
         return PyTuple::new(py, out);
     }
+    if !positions.sizes().is_empty() {
+        return PyTuple::new(py, made);
+    }
     let results = made.into_iter().map(|made| positions.result(made));
-    PyTuple::new(py, results.collect::<PyResult<SmallVec<[_; 8]>>>()?)
+    PyTuple::new(py, results.collect::<PyResult<Vec<_>>>()?)
 }
 
 /// The map of a shape: kept by it where it is an object, and for the next call where it is a text or
@@ -128,7 +135,7 @@ impl<'py> Map<'py> {
         let sizes = match argument.cast::<PyString>() {
             Ok(text) => {
                 key.push(0);
-                kept::write_text(text.to_str()?, &mut key);
+                key.push_text(text.to_str()?);
                 None
             }
             Err(_) => {
@@ -136,7 +143,7 @@ impl<'py> Map<'py> {
                     .extract()
                     .map_err(|_| text::wrong(argument, "a Shape, its text, or sizes"))?;
                 key.push(1);
-                key.extend_from_slice(&sizes);
+                key.extend(sizes.iter().map(|&size| size as u64));
                 Some(sizes)
             }
         };
@@ -166,10 +173,10 @@ impl<'py> Map<'py> {
 
 /// An index that was given: arrays of whole numbers, all of the same sizes.
 enum Index<'py> {
-    /// A column each. Several dimensions of one are row-major and without gaps.
-    Columns(SmallVec<[Bound<'py, PyUntypedArray>; 8]>),
-    /// The first dimension counts the columns; as above within them.
-    Stacked(Bound<'py, PyUntypedArray>),
+    /// A column each.
+    Columns(SmallVec<[Whole<'py>; 8]>),
+    /// The first dimension counts the columns.
+    Stacked(Whole<'py>),
 }
 
 impl<'py> Index<'py> {
@@ -177,71 +184,64 @@ impl<'py> Index<'py> {
         if let Ok(array) = index.cast_exact::<PyUntypedArray>()
             && array.ndim() > 0
         {
-            return Ok(Index::Stacked(whole_numbers(array, true)?));
+            return Ok(Index::Stacked(Whole::new(array, true)?));
         }
-        let columns = match index.cast_exact::<PyTuple>() {
-            Ok(columns) => columns
-                .iter()
-                .map(|column| whole_numbers(&column, false))
-                .collect(),
-            Err(_) => index
-                .try_iter()?
-                .map(|column| whole_numbers(&column?, false))
-                .collect::<PyResult<_>>(),
-        };
-        let columns: SmallVec<[_; 8]> = columns?;
-        let sizes = columns.first().map(PyUntypedArrayMethods::shape);
-        if columns.iter().all(|column| Some(column.shape()) == sizes) {
+        let columns = Index::read(index)?;
+        let mut sizes = columns.iter().map(|column| column.array.shape());
+        let first = sizes.next();
+        if sizes.all(|sizes| Some(sizes) == first) {
             return Ok(Index::Columns(columns));
         }
-        let given = PyTuple::new(index.py(), &columns)?;
+        let given = PyTuple::new(index.py(), columns.into_iter().map(|column| column.array))?;
         let together = numpy(index.py())?.call_method1("broadcast_arrays", given)?;
-        let columns = together
-            .try_iter()?
-            .map(|column| whole_numbers(&column?, false))
-            .collect::<PyResult<_>>()?;
-        Ok(Index::Columns(columns))
+        Ok(Index::Columns(Index::read(&together)?))
+    }
+
+    /// A column for each that there is.
+    fn read(index: &Bound<'py, PyAny>) -> PyResult<SmallVec<[Whole<'py>; 8]>> {
+        let mut columns = SmallVec::new();
+        if let Ok(index) = index.cast_exact::<PyTuple>() {
+            for column in index.iter() {
+                columns.push(Whole::new(&column, false)?);
+            }
+        } else {
+            for column in index.try_iter()? {
+                columns.push(Whole::new(&column?, false)?);
+            }
+        }
+        Ok(columns)
     }
 
     fn of_one(positions: &Bound<'py, PyAny>) -> PyResult<Index<'py>> {
-        let column = whole_numbers(positions, false)?;
+        let column = Whole::new(positions, false)?;
         Ok(Index::Columns(SmallVec::from_iter([column])))
     }
 
     /// The sizes of every column.
     fn sizes(&self) -> &[usize] {
         match self {
-            Index::Columns(columns) => columns.first().map_or(&[], |column| column.shape()),
-            Index::Stacked(array) => &array.shape()[1..],
+            Index::Columns(columns) => columns.first().map_or(&[], |column| column.array.shape()),
+            Index::Stacked(stack) => &stack.array.shape()[1..],
         }
     }
 
     fn columns(&self) -> SmallVec<[Numbers<'_, 'py>; 8]> {
         let rows = self.sizes().iter().product();
-        // From a number of a column to the next.
-        let step = |array: &Bound<'_, PyUntypedArray>, strides: &[isize]| match strides {
-            &[step] => step,
-            _ => array.dtype().itemsize() as isize,
-        };
+        let mut columns = SmallVec::new();
         match self {
-            Index::Columns(columns) => columns
-                .iter()
-                .map(|array| Numbers {
-                    array,
-                    first: 0,
-                    step: step(array, array.strides()),
-                    rows,
-                })
-                .collect(),
-            Index::Stacked(array) => (0..array.shape()[0] as isize)
-                .map(|column| Numbers {
-                    array,
-                    first: column * array.strides()[0],
-                    step: step(array, &array.strides()[1..]),
-                    rows,
-                })
-                .collect(),
+            Index::Columns(arrays) => {
+                for array in arrays {
+                    columns.push(array.column(0, array.array.strides(), rows));
+                }
+            }
+            Index::Stacked(stack) => {
+                let (next, strides) = (stack.array.strides()[0], &stack.array.strides()[1..]);
+                for column in 0..stack.array.shape()[0] as isize {
+                    columns.push(stack.column(column * next, strides, rows));
+                }
+            }
         }
+        columns
     }
 
     /// A new result: a number for what was a number.
@@ -257,43 +257,60 @@ fn numpy(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
     py.import(intern!(py, "numpy"))
 }
 
-/// An array of whole numbers of 32 or 64 bits; a copy where it is not one yet. Those of a column are at
-/// equal distances, or row-major without gaps where they have several dimensions; so are those of each
-/// column of a stack.
-///
-/// # Errors
-///
-/// What NumPy says of what is no array of whole numbers.
-fn whole_numbers<'py>(
-    argument: &Bound<'py, PyAny>,
-    is_stack: bool,
-) -> PyResult<Bound<'py, PyUntypedArray>> {
-    let py = argument.py();
-    let array = match argument.cast_exact::<PyUntypedArray>() {
-        Ok(array) => array.clone(),
-        Err(_) => numpy(py)?
-            .call_method1(intern!(py, "asarray"), (argument,))?
-            .cast_into()?,
-    };
-    if memory::whole_numbers(&array).is_none() {
-        // An empty list becomes floats.
-        let casting = if array.is_empty() {
-            "unsafe"
-        } else {
-            "same_kind"
+/// An array of whole numbers of 32 or 64 bits. Those of a column are at equal distances, or row-major
+/// without gaps where they have several dimensions; so are those of each column of a stack.
+struct Whole<'py> {
+    array: Bound<'py, PyUntypedArray>,
+    width: Width,
+}
+
+impl<'py> Whole<'py> {
+    /// What was given, or a copy where it is not such an array yet.
+    ///
+    /// # Errors
+    ///
+    /// What NumPy says of what is no array of whole numbers.
+    fn new(given: &Bound<'py, PyAny>, is_stack: bool) -> PyResult<Whole<'py>> {
+        let py = given.py();
+        let array = match given.cast_exact::<PyUntypedArray>() {
+            Ok(array) => array.clone(),
+            Err(_) => numpy(py)?
+                .call_method1(intern!(py, "asarray"), (given,))?
+                .cast_into()?,
         };
-        let array = array.call_method1(intern!(py, "astype"), ("int64", "C", casting))?;
-        return Ok(array.cast_into()?);
+        let Some(width) = memory::whole_numbers(&array) else {
+            // An empty list becomes floats.
+            let casting = if array.is_empty() {
+                "unsafe"
+            } else {
+                "same_kind"
+            };
+            let array = array.call_method1(intern!(py, "astype"), ("int64", "C", casting))?;
+            return Ok(Whole {
+                array: array.cast_into()?,
+                width: Width::Eight,
+            });
+        };
+        let is_even = array.ndim() <= 1 + usize::from(is_stack) || array.is_c_contiguous();
+        let array = match is_even {
+            true => array,
+            false => movement::in_rows(&array, 1)?,
+        };
+        Ok(Whole { array, width })
     }
-    let is_even = match (is_stack, array.strides()) {
-        (_, [] | [_]) => true,
-        // Rows side by side are moved faster than they are picked.
-        (true, &[_, step]) => step == array.dtype().itemsize() as isize,
-        _ => false,
-    };
-    match is_even || array.is_c_contiguous() {
-        true => Ok(array),
-        false => movement::in_rows(&array, 1),
+
+    fn column(&self, first: isize, strides: &[isize], rows: usize) -> Numbers<'_, 'py> {
+        Numbers {
+            array: &self.array,
+            width: self.width,
+            first,
+            step: match (strides, self.width) {
+                (&[step], _) => step,
+                (_, Width::Four) => 4,
+                (_, Width::Eight) => 8,
+            },
+            rows,
+        }
     }
 }
 

@@ -26,19 +26,25 @@ const SMALL: usize = 1 << 16;
 ///
 /// An array's reach fits the address space, since its elements are in memory: NumPy checks that
 /// where it makes one. What an array claims beyond that is refused.
+#[inline]
 fn reach(sizes: &[usize], strides: &[isize], width: usize) -> Option<(isize, usize)> {
-    if sizes.contains(&0) || width == 0 {
-        return Some((0, 0));
-    }
-    let (mut lowest, mut highest) = (0isize, 0isize);
+    let (mut lowest, mut highest, mut fits) = (0isize, width as isize, true);
     for (&size, &stride) in sizes.iter().zip(strides) {
-        let last = isize::try_from(size - 1).ok()?.checked_mul(stride)?;
+        if size == 0 {
+            return Some((0, 0));
+        }
+        let (last, is_large) = ((size - 1) as isize).overflowing_mul(stride);
         let end = if last < 0 { &mut lowest } else { &mut highest };
-        *end = end.checked_add(last)?;
+        let (sum, is_far) = end.overflowing_add(last);
+        *end = sum;
+        fits &= !(is_large | is_far) && size <= isize::MAX as usize;
     }
-    let highest = highest.checked_add(isize::try_from(width).ok()?)?;
-    let bytes = highest.checked_sub(lowest)?;
-    Some((lowest, bytes as usize))
+    let (bytes, is_far) = highest.overflowing_sub(lowest);
+    match fits && !is_far && width <= isize::MAX as usize {
+        _ if width == 0 => Some((0, 0)),
+        true => Some((lowest, bytes as usize)),
+        false => None,
+    }
 }
 
 /// Where an array's bytes are.
@@ -46,6 +52,8 @@ fn reach(sizes: &[usize], strides: &[isize], width: usize) -> Option<(isize, usi
 struct Region {
     start: *mut u8,
     bytes: usize,
+    /// Of the array's first element, from `start`.
+    first: usize,
 }
 
 // SAFETY: a region is two numbers; what is done with its address is `run`'s.
@@ -62,6 +70,7 @@ impl Region {
         Ok(Region {
             start: data.wrapping_offset(lowest),
             bytes,
+            first: lowest.unsigned_abs(),
         })
     }
 
@@ -230,6 +239,7 @@ pub fn whole_numbers(array: &Bound<'_, PyUntypedArray>) -> Option<Width> {
 /// Some numbers of an array: a column.
 pub struct Numbers<'a, 'py> {
     pub array: &'a Bound<'py, PyUntypedArray>,
+    pub width: Width,
     /// Of the first one, in bytes from the array's first element.
     pub first: isize,
     /// From one to the next, in bytes.
@@ -238,20 +248,11 @@ pub struct Numbers<'a, 'py> {
 }
 
 impl Numbers<'_, '_> {
-    /// # Safety
-    ///
-    /// As [`Region::bytes`], for the array's.
-    unsafe fn column<'a>(&self) -> PyResult<Column<'a>> {
-        let (array, region) = (self.array, Region::of(self.array)?);
-        let width = whole_numbers(array).ok_or_else(|| error("expected whole numbers"))?;
-        let (lowest, _) = reach(array.shape(), array.strides(), array.dtype().itemsize())
-            .ok_or_else(|| error("the array's strides reach beyond the address space"))?;
-        // SAFETY: the caller's promise.
-        let memory = unsafe { region.bytes() };
-        self.first
-            .checked_sub(lowest)
-            .and_then(|first| usize::try_from(first).ok())
-            .and_then(|first| Column::new(memory, width, first, self.step, self.rows))
+    /// The column in the bytes of its array.
+    fn column<'a>(&self, bytes: &'a [u8], region: Region) -> PyResult<Column<'a>> {
+        let first = region.first.checked_add_signed(self.first);
+        first
+            .and_then(|first| Column::new(bytes, self.width, first, self.step, self.rows))
             .ok_or_else(|| error("the column is not in the array"))
     }
 }
@@ -271,10 +272,16 @@ pub fn with_numbers<R: Send>(
     is_long: bool,
     work: impl Send + FnOnce(&[Column<'_>], &mut [&mut [i64]]) -> R,
 ) -> PyResult<R> {
-    let from = read.iter().map(|numbers| Region::of(numbers.array));
-    let from: SmallVec<[Region; 8]> = from.collect::<PyResult<_>>()?;
-    let to = written.iter().map(Region::of);
-    let to: SmallVec<[Region; 8]> = to.collect::<PyResult<_>>()?;
+    let (mut from, mut to) = (
+        SmallVec::<[Region; 8]>::new(),
+        SmallVec::<[Region; 8]>::new(),
+    );
+    for numbers in read {
+        from.push(Region::of(numbers.array)?);
+    }
+    for array in written {
+        to.push(Region::of(array)?);
+    }
     for (place, (array, region)) in written.iter().zip(&to).enumerate() {
         const WANTED: i32 = npyffi::NPY_ARRAY_C_CONTIGUOUS | npyffi::NPY_ARRAY_ALIGNED;
         if whole_numbers(array) != Some(Width::Eight) || !has_flags(array, WANTED) {
@@ -296,19 +303,23 @@ pub fn with_numbers<R: Send>(
         }
     }
     let _listed = Listed::new(from.iter().copied(), to.iter().copied(), is_long)?;
-    // SAFETY: as in `run`: the callers' references keep all arrays alive, no output overlaps anything
-    // else that is used here, and no other thread that gave up Python's lock uses what is written, or
-    // writes what is read.
-    let columns = read.iter().map(|numbers| unsafe { numbers.column() });
-    let columns: SmallVec<[Column<'_>; 8]> = columns.collect::<PyResult<_>>()?;
-    let outputs = to.iter().map(|region| match region.bytes {
-        0 => &mut [][..],
-        // SAFETY: as above; the array's flags say that its numbers are aligned, writable, and lie one
-        // after the other, so that they are all of its memory. What is not yet written is of some
-        // value as far as the compiler can know, and any is a number.
-        bytes => unsafe { slice::from_raw_parts_mut(region.start.cast::<i64>(), bytes / 8) },
-    });
-    let mut outputs: SmallVec<[&mut [i64]; 8]> = outputs.collect();
+    let (mut columns, mut outputs) = (SmallVec::<[_; 8]>::new(), SmallVec::<[_; 8]>::new());
+    for (numbers, &region) in read.iter().zip(&from) {
+        // SAFETY: as in `run`: the callers' references keep all arrays alive, no output overlaps
+        // anything else that is used here, and no other thread that gave up Python's lock uses what is
+        // written, or writes what is read.
+        let bytes = unsafe { region.bytes() };
+        columns.push(numbers.column(bytes, region)?);
+    }
+    for region in &to {
+        outputs.push(match region.bytes {
+            0 => &mut [][..],
+            // SAFETY: as above; the array's flags say that its numbers are aligned, writable, and lie
+            // one after the other, so that they are all of its memory. What is not yet written is of
+            // some value as far as the compiler can know, and any is a number.
+            bytes => unsafe { slice::from_raw_parts_mut(region.start.cast::<i64>(), bytes / 8) },
+        });
+    }
     Ok(match is_long {
         false => work(&columns, &mut outputs),
         true => py.detach(|| work(&columns, &mut outputs)),
@@ -324,16 +335,18 @@ pub fn empty_numbers<'py>(
     py: Python<'py>,
     sizes: &[usize],
 ) -> PyResult<Bound<'py, PyUntypedArray>> {
-    let sizes = sizes.iter().map(|&size| npy_intp::try_from(size));
-    let sizes: SmallVec<[npy_intp; 8]> = sizes.collect::<Result<_, _>>().map_err(error)?;
+    let mut counts = SmallVec::<[npy_intp; 8]>::new();
+    for &size in sizes {
+        counts.push(size.try_into().map_err(error)?);
+    }
     // SAFETY: as in `empty`; without strides the array is row-major.
     unsafe {
         let made = PY_ARRAY_API.PyArray_NewFromDescr(
             py,
             PyUntypedArray::type_object_raw(py),
             numpy::dtype::<i64>(py).into_dtype_ptr(),
-            sizes.len() as i32,
-            sizes.as_ptr().cast_mut(),
+            counts.len() as i32,
+            counts.as_ptr().cast_mut(),
             std::ptr::null_mut(),
             std::ptr::null_mut(),
             0,

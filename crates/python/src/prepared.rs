@@ -10,7 +10,7 @@ use pyo3::types::PyString;
 
 use crate::array::Moved;
 use crate::error;
-use crate::kept::{self, Kept, Key};
+use crate::kept::{Kept, Key};
 use crate::memory::Dense;
 use crate::order::{Order, Strides};
 use crate::{layout, text};
@@ -62,7 +62,7 @@ impl<'a> Wanted<'a> {
             Wanted::Text(text) => (1, *text),
             Wanted::Order(order) => {
                 key.push(2);
-                return key.extend(order.iter().map(|&dimension| dimension as i64));
+                return key.extend(order.iter().map(|&dimension| dimension as u64));
             }
             // Those that say more are refused, and never kept.
             Wanted::Layout(layout) => match Order::of_layout(layout) {
@@ -71,11 +71,11 @@ impl<'a> Wanted<'a> {
             },
             Wanted::Strides(strides) => {
                 key.push(4);
-                return key.extend(strides.iter().map(|&stride| stride as i64));
+                return key.extend(strides.iter().map(|&stride| stride as u64));
             }
         };
         key.push(tag);
-        kept::write_text(text, key);
+        key.push_text(text);
     }
 
     fn order(&self, py: Python<'_>, rank: usize) -> PyResult<Option<Order>> {
@@ -111,9 +111,9 @@ pub fn prepared(
     let (sizes, strides, width) = (array.shape(), array.strides(), array.dtype().itemsize());
     let mut key = Key::new();
     // All that a move depends on.
-    key.extend([threads as i64, width as i64, sizes.len() as i64]);
-    key.extend(sizes.iter().map(|&size| size as i64));
-    key.extend(strides.iter().map(|&stride| stride as i64));
+    key.extend([threads as u64, width as u64, sizes.len() as u64]);
+    key.extend(sizes.iter().map(|&size| size as u64));
+    key.extend(strides.iter().map(|&stride| stride as u64));
     wanted.write(&mut key);
     if let Some(known) = KEPT.get(&key) {
         return Ok(known);

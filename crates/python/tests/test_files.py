@@ -107,6 +107,10 @@ def test_errors(tmp_path):
         mm.load(tmp_path / "no-such.npy")
     with pytest.raises(mm.FileError):
         mm.load(tmp_path)
+    with pytest.raises(mm.FileError, match=r"minormajor relayout x.zarr x.npy"):
+        mm.load(tmp_path / "x.zarr")
+    with pytest.raises(mm.FileError, match=r"\.zarr folders are not read or written here"):
+        mm.save(tmp_path / "x.zarr", np.zeros(3))
     (tmp_path / "x.npy").write_bytes(b"\x93NUMPY")
     with pytest.raises(mm.FileError, match="x.npy"):
         mm.load(tmp_path / "x.npy")

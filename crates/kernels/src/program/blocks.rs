@@ -105,13 +105,17 @@ unsafe fn blocks<N: Number, V: Vector>(
     let mut stages: [Stage; AT_ONCE] =
         [const { [const { MaybeUninit::uninit() }; LANES] }; AT_ONCE];
     let mut registers: Vec<Lanes<N>> = match form {
-        Form::Sum(_) => Vec::new(),
-        Form::Chain(..) => vec![[N::ZERO; LANES]],
+        Form::Sum(_) | Form::Chain(..) => Vec::new(),
         Form::Steps(_, registers) => vec![[N::ZERO; LANES]; *registers],
     };
+    let most = match from.iter().all(Column::is_in_place) {
+        true => LANES,
+        // What lies between the numbers shall stay in the cache from column to column.
+        false => LANES / 4,
+    };
     let mut void = 0;
-    for row in (0..all).step_by(LANES) {
-        let rows = LANES.min(all - row);
+    for row in (0..all).step_by(most) {
+        let rows = most.min(all - row);
         let block = Block { from, row, rows };
         let bad = match form {
             Form::Sum(factors) => {
@@ -120,14 +124,13 @@ unsafe fn blocks<N: Number, V: Vector>(
                 unsafe { block.sum(&program.inputs, factors, &mut stages, to) }
             }
             Form::Chain(divides, last) => {
-                let values = &mut registers[0];
+                let (bound, stage) = (program.inputs[0].1, &mut stages[0]);
                 // SAFETY: the block is in the batch.
-                let bad = unsafe { block.load(0, program.inputs[0].1, &mut stages[0], values) };
-                let values = &mut values[..rows];
+                let bad = unsafe { block.copy(bound, stage, sink.column(*last, row, rows)) };
                 for divide in divides {
-                    remainders(divide, values, sink.column(divide.output, row, rows));
+                    let [values, to] = sink.columns([*last, divide.output], row, rows);
+                    remainders(divide, values, to);
                 }
-                store(values, sink.column(*last, row, rows));
                 bad
             }
             Form::Steps(steps, _) => {
@@ -194,6 +197,25 @@ impl<'a, 'b, V: Vector> Sink<'a, 'b, V> {
             None => &mut self.to[number][row..row + rows],
             Some((_, stage)) => &mut stage[..rows],
         }
+    }
+
+    /// Two of them, which differ.
+    #[inline(always)]
+    fn columns(&mut self, numbers: [usize; 2], row: usize, rows: usize) -> [&mut [i64]; 2] {
+        let both = match self.pens.is_empty() {
+            true => self
+                .to
+                .get_disjoint_mut(numbers)
+                .map(|to| to.map(|to| &mut to[row..row + rows])),
+            false => self
+                .pens
+                .get_disjoint_mut(numbers)
+                .map(|pens| pens.map(|(_, stage)| &mut stage[..rows])),
+        };
+        let Ok(both) = both else {
+            unreachable!("outputs differ and exist");
+        };
+        both
     }
 
     /// Says that all results of a block were put.
@@ -276,6 +298,25 @@ impl Block<'_> {
         bad
     }
 
+    /// Copies the only column; negative where one of the numbers is out of bounds.
+    ///
+    /// # Safety
+    ///
+    /// The block is in the batch.
+    #[inline(always)]
+    unsafe fn copy(&self, bound: i64, stage: &mut Stage, to: &mut [i64]) -> i64 {
+        // SAFETY: the caller's promise.
+        let from = unsafe { self.from[0].block(self.row, self.rows, stage) };
+        let last = bound.wrapping_sub(1);
+        let mut bad = 0;
+        for (to, &from) in to.iter_mut().zip(from) {
+            // The difference wraps only where the number is negative.
+            bad |= from | last.wrapping_sub(from);
+            *to = from;
+        }
+        bad
+    }
+
     /// Reads a column; negative where one of the numbers is out of bounds.
     ///
     /// # Safety
@@ -294,7 +335,7 @@ impl Block<'_> {
         let last = bound.wrapping_sub(1);
         let mut bad = 0;
         for (to, &from) in to.iter_mut().zip(from) {
-            // The difference wraps only where the number is negative.
+            // As `copy`.
             bad |= from | last.wrapping_sub(from);
             *to = N::new(from);
         }
@@ -342,7 +383,7 @@ fn sum<N: Number, const TERMS: usize>(
         let mut sum = N::ZERO;
         for (term, from) in terms.iter().zip(from) {
             let from = from[row];
-            // As `load`.
+            // As `copy`.
             bad |= from | term.last.wrapping_sub(from);
             sum = sum.add(N::new(from).multiply(term.factor));
         }
@@ -352,13 +393,13 @@ fn sum<N: Number, const TERMS: usize>(
     bad
 }
 
-/// Divides numbers, and writes the remainders.
+/// Makes numbers their quotients, and writes the remainders.
 #[inline(always)]
-fn remainders<N: Number>(divide: &Divide<N>, values: &mut [N], to: &mut [i64]) {
+fn remainders<N: Number>(divide: &Divide<N>, values: &mut [i64], to: &mut [i64]) {
     let by = divide.by;
     for (value, to) in values.iter_mut().zip(to) {
-        let (quotient, remainder) = by.divide(*value);
-        *value = quotient;
+        let (quotient, remainder) = by.divide(N::new(*value));
+        *value = quotient.value();
         *to = remainder.value();
     }
 }

@@ -92,6 +92,12 @@ impl<'a> Column<'a> {
         }
     }
 
+    /// Whether its numbers are read where they are.
+    pub(super) fn is_in_place(&self) -> bool {
+        let first = self.memory.as_ptr().wrapping_add(self.first);
+        self.width == Width::Eight && self.step == 8 && first.cast::<i64>().is_aligned()
+    }
+
     fn at(&self, row: usize) -> *const u8 {
         let offset = self.first as isize + row as isize * self.step;
         self.memory.as_ptr().wrapping_offset(offset)
@@ -110,24 +116,26 @@ impl<'a> Column<'a> {
         stage: &'b mut Stage,
     ) -> &'b [i64] {
         let at = self.at(row);
-        let bytes = self.width.bytes() as isize;
-        // SAFETY: the caller's promise; the first slice is aligned.
+        // SAFETY: the caller's promise; in place they are aligned.
         unsafe {
-            if self.width == Width::Eight && self.step == bytes && at.cast::<i64>().is_aligned() {
+            if self.is_in_place() {
                 return slice::from_raw_parts(at.cast(), rows);
             }
             let stage = stage.get_unchecked_mut(..rows);
-            match (self.width, self.step == bytes) {
-                (Width::Four, true) => widen::<i32>(at, bytes, stage),
-                (Width::Four, false) => widen::<i32>(at, self.step, stage),
-                (Width::Eight, true) => widen::<i64>(at, bytes, stage),
-                (Width::Eight, false) => widen::<i64>(at, self.step, stage),
+            match self.width {
+                Width::Four => widen::<i32>(at, self.step, stage),
+                Width::Eight => widen::<i64>(at, self.step, stage),
             }
             // All were just written.
             &*(&raw const *stage as *const [i64])
         }
     }
 }
+
+/// A number at any address.
+#[derive(Clone, Copy)]
+#[repr(C, packed)]
+struct Anywhere<T>(T);
 
 /// Reads as many numbers as `to` has.
 ///
@@ -136,14 +144,28 @@ impl<'a> Column<'a> {
 /// They are readable.
 #[inline(always)]
 unsafe fn widen<T: Copy + Into<i64>>(from: *const u8, step: isize, to: &mut [MaybeUninit<i64>]) {
-    for (row, to) in to.iter_mut().enumerate() {
+    let from = from.cast::<Anywhere<T>>();
+    if step == size_of::<T>() as isize {
         // SAFETY: the caller's promise.
-        let number = unsafe {
-            from.offset(row as isize * step)
-                .cast::<T>()
-                .read_unaligned()
-        };
-        to.write(number.into());
+        let from = unsafe { slice::from_raw_parts(from, to.len()) };
+        for (to, from) in to.iter_mut().zip(from) {
+            to.write({ from.0 }.into());
+        }
+        return;
+    }
+    let read = |row: usize| {
+        // SAFETY: the caller's promise.
+        let number = unsafe { from.byte_offset(row as isize * step).read() };
+        MaybeUninit::new(number.0.into())
+    };
+    // Alone, the steps of the loop would take longer than the numbers.
+    let (fours, rest) = to.as_chunks_mut::<4>();
+    for (four, to) in fours.iter_mut().enumerate() {
+        *to = [0, 1, 2, 3].map(|k| read(4 * four + k));
+    }
+    let done = 4 * fours.len();
+    for (row, to) in rest.iter_mut().enumerate() {
+        *to = read(done + row);
     }
 }
 

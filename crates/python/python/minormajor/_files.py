@@ -32,6 +32,7 @@ def load(path: PathLike, name: str | None = None, *, mmap: bool = True) -> Array
     (8, 16)
     """
     path = Path(path)
+    _refuse_zarr(path)
     info = _core.inspect(path)
     arrays = {array["name"]: array for array in info["arrays"]}
     if name is not None:
@@ -60,6 +61,7 @@ def save(
     else it is that of the file.
     """
     path = Path(path)
+    _refuse_zarr(path)
     values = _foreign.to_numpy(array)
     named = None
     if values.dtype.kind == "V" and values.dtype.num >= 256:
@@ -69,6 +71,15 @@ def save(
         first = Path(folder) / f"{name or path.stem}.npy"
         np.save(first, values, allow_pickle=False)
         _core.relayout_file(first, path, layout, dtype=dtype, input_type=named)
+
+
+def _refuse_zarr(path: Path) -> None:
+    """The wheel leaves zarrs out: about eighty crates and two C libraries."""
+    if path.suffix == ".zarr" or (path / "zarr.json").exists():
+        raise FileError(
+            f"{path}: .zarr folders are not read or written here; the command line does: "
+            f"`minormajor relayout x.zarr x.npy`, and the other way round"
+        )
 
 
 def _read(path: Path, info: _core.ArrayInfo, mmap: bool) -> Array:

@@ -32,10 +32,11 @@ def to_numpy(given: Any) -> Array:
         return _of_torch(given)
     if name == "jax" and hasattr(given, "addressable_data"):
         return _of_jax(given)
+    if hasattr(given, "__cuda_array_interface__"):
+        # First: whatever else it speaks, its memory is not the CPU's.
+        raise _on_a_device(given, "a GPU, its __cuda_array_interface__ says")
     if hasattr(given, "__array_interface__"):
         return np.asarray(given)
-    if hasattr(given, "__cuda_array_interface__"):
-        raise TypeError(f"expected memory of the CPU, found {type(given).__name__} on a GPU")
     try:
         buffer = memoryview(given)
     except TypeError:
@@ -43,11 +44,25 @@ def to_numpy(given: Any) -> Array:
     else:
         return np.asarray(buffer)
     if hasattr(given, "__dlpack__"):
+        device = int(given.__dlpack_device__()[0])
+        if device not in _DLPACK_HOSTS:
+            raise _on_a_device(given, f"a device of DLPack's type {device}")
         return np.from_dlpack(given)
     raise TypeError(
         "expected an array (NumPy's, or one that speaks the buffer protocol, "
         f"__array_interface__ or DLPack), found {type(given).__name__}"
     )
+
+
+def _on_a_device(given: object, where: str) -> TypeError:
+    return TypeError(
+        f"{type(given).__name__} has its memory on {where}: this package has no GPU backend, "
+        "so copy it to the CPU first (cupy.asnumpy(array), tensor.cpu())"
+    )
+
+
+_DLPACK_HOSTS = (1, 3, 11)
+"""Where DLPack has memory that the CPU reads: its own, and what CUDA and ROCm pinned of it."""
 
 
 def from_numpy(given: Any, result: Array) -> Any:
@@ -93,7 +108,7 @@ def _of_torch(given: Any) -> Array:
     import torch
 
     if given.device.type != "cpu":
-        raise TypeError(f"expected memory of the CPU, found a tensor on {given.device}")
+        raise _on_a_device(given, str(given.device))
     if given.layout != torch.strided:
         raise TypeError(f"expected a strided tensor, found {given.layout}")
     if given.requires_grad:
@@ -136,7 +151,7 @@ _TORCH_TYPES = {
 def _of_jax(given: Any) -> Array:
     platforms = {device.platform for device in given.devices()}
     if platforms != {"cpu"}:
-        raise TypeError(f"expected memory of the CPU, found an array on {', '.join(platforms)}")
+        raise _on_a_device(given, ", ".join(platforms))
     if len(given.devices()) > 1 and not given.is_fully_replicated:
         raise TypeError("an array over several devices: move each of its addressable_shards")
     return np.asarray(given)

@@ -32,6 +32,8 @@ class ArrayLayout:
     memory_kind: str | None
     """JAX's name of the memory: 'device', 'pinned_host', 'unpinned_host'."""
     is_writable: bool
+    nbytes: int
+    """Bytes of all elements, padding left out."""
 
     def plan(self, layout: Layout | Shape | str | tuple[int, ...]) -> Plan:
         """What moving it to another layout would take.
@@ -72,6 +74,17 @@ class ArrayLayout:
         return None
 
 
+    def bytes_copied_by(self, library: str) -> int:
+        """Bytes that 'torch', 'jax' or 'numpy' would copy to have it; 0 where memory is shared.
+
+        >>> import numpy as np
+        >>> columns = layout_of(np.zeros((2, 3), order="F"))
+        >>> columns.bytes_copied_by("torch"), columns.bytes_copied_by("jax")
+        (0, 48)
+        """
+        return 0 if self.why_copied_by(library) is None else self.nbytes
+
+
 def layout_of(array: Any) -> ArrayLayout:
     """The shape, layout and place of an array.
 
@@ -98,6 +111,7 @@ def layout_of(array: Any) -> ArrayLayout:
         device="cpu",
         memory_kind=None,
         is_writable=view.flags.writeable,
+        nbytes=view.nbytes,
     )
 
 
@@ -123,6 +137,7 @@ def _of_torch(tensor: Any) -> ArrayLayout:
         device=str(tensor.device),
         memory_kind=None,
         is_writable=True,
+        nbytes=width * tensor.numel(),
     )
 
 
@@ -147,6 +162,7 @@ def _of_jax(array: Any) -> ArrayLayout:
         device=", ".join(devices),
         memory_kind=array.sharding.memory_kind,
         is_writable=False,
+        nbytes=array.nbytes,
     )
 
 
