@@ -93,7 +93,7 @@ def run(asked, threads):
         return [statistics.median(taken) for taken in readings]
 
     def report(name, ours, theirs, unit):
-        line = f"  {name:36} {ours / unit:10.3f}"
+        line = f"  {name:48} {ours / unit:10.3f}"
         for peer, taken in theirs.items():
             line += f"   {peer} {taken / unit:10.3f} ({taken / ours:5.2f} x)"
         print(line, flush=True)
@@ -159,23 +159,38 @@ def run(asked, threads):
         print("indices in bulk, us")
         ratios = {}
         random = np.random.default_rng(1)
-        for sizes in ((1000, 1000), (7, 30, 41), (3, 5, 7, 11, 13)):
+        for sizes in (
+            (4096,), (1000, 1000), (7, 30, 41), (16, 32, 64, 8), (3, 5, 7, 11, 13), (4, 6, 3, 5, 7, 9)
+        ):
             shape = mm.Shape.array("f32", sizes)
-            for count in (1000, 10_000, 30_000):
+            for count in (256, 1024, 4096, 16_384, 65_536):
                 columns = tuple(random.integers(0, n, count) for n in sizes)
-                positions = np.ravel_multi_index(columns, sizes)
-                assert (mm.ravel_index(columns, shape) == positions).all()
-                there = mm.unravel_index(positions, shape)
-                assert all((a == b).all() for a, b in zip(there, columns))
-                for name, ours, theirs in (
-                    ("ravel", lambda: mm.ravel_index(columns, shape),
-                     lambda: np.ravel_multi_index(columns, sizes)),
-                    ("unravel", lambda: mm.unravel_index(positions, shape),
-                     lambda: np.unravel_index(positions, sizes)),
+                stack = np.stack(columns, axis=-1).T
+                for kind, index in (
+                    ("int64", columns),
+                    ("int32", tuple(column.astype(np.int32) for column in columns)),
+                    ("rows of memory", stack),
                 ):
-                    mine, other = times([ours, theirs])
-                    report(f"{name} {count} in {sizes}", mine, {"NumPy": other}, 1e-6)
-                    ratios.setdefault(f"NumPy ({name})", []).append(other / mine)
+                    positions = np.ravel_multi_index(index, sizes)
+                    assert (mm.ravel_index(index, shape) == positions).all()
+                    mine, other = times([
+                        lambda: mm.ravel_index(index, shape),
+                        lambda: np.ravel_multi_index(index, sizes),
+                    ])
+                    report(f"ravel {count} {kind} in {sizes}", mine, {"NumPy": other}, 1e-6)
+                    small = "less than 4096" if count < 4096 else "4096 and more"
+                    ratios.setdefault(f"NumPy (ravel {kind}, {small})", []).append(other / mine)
+                    if kind == "rows of memory":
+                        continue
+                    positions = positions.astype(kind)
+                    there = mm.unravel_index(positions, shape)
+                    assert all((a == b).all() for a, b in zip(there, columns))
+                    mine, other = times([
+                        lambda: mm.unravel_index(positions, shape),
+                        lambda: np.unravel_index(positions, sizes),
+                    ])
+                    report(f"unravel {count} {kind} in {sizes}", mine, {"NumPy": other}, 1e-6)
+                    ratios.setdefault(f"NumPy (unravel {kind}, {small})", []).append(other / mine)
         means("indices", ratios)
 
 

@@ -32,9 +32,10 @@ usage: cargo xtask <COMMAND>
       where one takes more than bench/instructions.tsv says. --update writes that
       table anew.
 
-  sanitize
+  sanitize [--python]
       Runs the kernels' tests under the address sanitizer, on every instruction
-      set of this CPU, and under valgrind, on the portable, SSE2 and AVX2 ones.
+      set of this CPU, and under valgrind, on the portable, SSE2 and AVX2 ones;
+      --python the Python package's tests of who owns memory, under valgrind.
 
   conformance [--cases N] [--seed N]
       Random shapes, pairs, sizes and modules through XLA (jaxlib) and through
@@ -81,8 +82,11 @@ pub enum Request {
     Python,
     /// The Python package's wheel.
     Wheel,
-    /// The kernels' tests under tools that see every access to memory.
-    Sanitize,
+    /// Tests under tools that see every access to memory.
+    Sanitize {
+        /// The Python package's instead of the kernels'.
+        python: bool,
+    },
     /// The instructions of small relayouts.
     Instructions {
         /// Write the table anew.
@@ -195,7 +199,9 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, String>
         "docs" => parse_bare(&command, &rest, Request::Documents),
         "python" => parse_bare(&command, &rest, Request::Python),
         "wheel" => parse_bare(&command, &rest, Request::Wheel),
-        "sanitize" => parse_bare(&command, &rest, Request::Sanitize),
+        "sanitize" => {
+            parse_flag(&command, &rest, "--python").map(|python| Request::Sanitize { python })
+        }
         "instructions" => {
             parse_flag(&command, &rest, "--update").map(|update| Request::Instructions { update })
         }
@@ -339,7 +345,8 @@ mod tests {
             ("test", Ok(Request::Test { quick: false })),
             ("test --quick", Ok(Request::Test { quick: true })),
             ("docs", Ok(Request::Documents)),
-            ("sanitize", Ok(Request::Sanitize)),
+            ("sanitize", Ok(Request::Sanitize { python: false })),
+            ("sanitize --python", Ok(Request::Sanitize { python: true })),
             ("python", Ok(Request::Python)),
             ("wheel", Ok(Request::Wheel)),
             (

@@ -62,7 +62,8 @@ fn carry_out(request: Request) -> Result<(), Failure> {
             package::test(&workspace, python.as_deref())
         }
         Request::Wheel => package::wheel(&Workspace::find()?),
-        Request::Sanitize => sanitize::run(&Workspace::find()?),
+        Request::Sanitize { python: false } => sanitize::run(&Workspace::find()?),
+        Request::Sanitize { python: true } => sanitize::python(&Workspace::find()?),
         Request::Conformance(cases) => conformance::run(&Workspace::find()?, cases),
         Request::ConformanceTable => conformance_table::run(&Workspace::find()?),
         Request::Bitcasts { sample, elements } => {

@@ -3,11 +3,15 @@
 //!
 //! The sanitizer sees every instruction set that the CPU has. valgrind brings a CPU of its own, which
 //! has AVX2 at most: there the tests find the portable kernels, SSE2's and AVX2's.
+//!
+//! `--python` is for the Python package: its tests of who owns memory, under memcheck.
 
 use std::process::Command;
 
 use crate::failure::Failure;
+use crate::package;
 use crate::process;
+use crate::python;
 use crate::valgrind;
 use crate::workspace::Workspace;
 
@@ -44,6 +48,46 @@ pub fn run(workspace: &Workspace) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Builds the Python package, and runs its tests of memory under memcheck: nothing may be read or
+/// written that is freed or was never there, and nothing may be lost.
+///
+/// Python's own allocator would hide what is freed, so it is left out. Values that were never written
+/// are not looked for: Python's small numbers are full of them.
+///
+/// # Errors
+///
+/// Where the build or a test fails, and at what memcheck sees. Without an interpreter or valgrind
+/// nothing is done, and that is said.
+pub fn python(workspace: &Workspace) -> Result<(), Failure> {
+    let Some(interpreter) = python::environment(workspace)? else {
+        println!("skipped: there is no Python");
+        return Ok(());
+    };
+    if let Some(reason) = valgrind::missing()? {
+        println!("skipped: {reason}");
+        return Ok(());
+    }
+    let wheel = package::build(workspace, &interpreter, "test-wheels", &[])?;
+    package::install(&interpreter, &wheel)?;
+    process::run(
+        Command::new("valgrind")
+            .args(["--quiet", "--error-exitcode=99", "--num-callers=30"])
+            .arg("--undef-value-errors=no")
+            .args(["--leak-check=full", "--show-leak-kinds=definite"])
+            .arg("--errors-for-leak-kinds=definite")
+            .arg("--suppressions=xtask/python.supp")
+            .arg(interpreter)
+            .args(["-m", "pytest", "-q", "-p", "no:cacheprovider"])
+            .arg("crates/python/tests/test_memory.py")
+            .env("PYTHONMALLOC", "malloc")
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            // Its threads would only wait.
+            .env("OPENBLAS_NUM_THREADS", "1")
+            .env_remove("VALGRIND_OPTS")
+            .current_dir(workspace.root()),
+    )
 }
 
 /// The kernels' tests, documentation's aside, which are programs of their own.
