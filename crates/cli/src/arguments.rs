@@ -321,7 +321,8 @@ pub struct Relayout {
     /// none was
     #[arg(long)]
     pub resume: bool,
-    /// How many bytes of output are put on the disk at once, for --resume to find [default: 256MiB]
+    /// Put what is done on the disk after so many bytes, for --resume to find, and the output before
+    /// it gets its name [default: every ten seconds, and outputs of shorter runs not at all]
     #[arg(long, value_name = "BYTES", value_parser = memory::bytes)]
     pub sync: Option<usize>,
     /// Read input and output again before the output gets its name, and compare every element

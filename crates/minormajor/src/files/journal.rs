@@ -10,20 +10,22 @@
 //! ```
 //!
 //! It is written only after what it speaks of is on the disk, and not at all before the first
-//! time that so many bytes are done. So whatever is there can be trusted, after a loss of power
-//! too.
+//! time that so many bytes are done, or so much time went by. So whatever is there can be trusted,
+//! after a loss of power too. A run that is done before that puts nothing on the disk: like a copy's,
+//! its file goes there when the system sees fit.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
 
 use super::at::{read_exact_at, write_all_at};
 use super::error::{FileError, io_error, one_line};
 
-/// After so many bytes of output what is done is put on the disk, where nobody says another
-/// number: about a second's work of a fast disk.
-pub(super) const SYNC_BYTES: u64 = 256 << 20;
+/// So often what is done is put on the disk, where nobody says after how many bytes: more often
+/// would cost more than doing it again.
+const EVERY: Duration = Duration::from_secs(10);
 
 /// The last bytes of an unfinished file that has a journal.
 const MARK: &[u8; 16] = b"minormajor part\n";
@@ -87,21 +89,38 @@ pub(super) struct Journal {
     text: String,
     /// Where it begins in the unfinished file.
     at: u64,
-    every: u64,
+    /// After so many bytes what is done is put on the disk; every ten seconds if absent.
+    every: Option<u64>,
     done: Mutex<Done>,
     /// Held while what is done is put on the disk.
     saving: Mutex<()>,
 }
 
 /// The blocks that are done.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Done {
     /// All before this one.
     before: u64,
     /// Those behind it: about one for each thread.
     others: Vec<u64>,
-    /// Bytes written since this was put on the disk.
+    /// Bytes written since this was put on the disk,
     bytes: u64,
+    /// and when that was.
+    since: Instant,
+    /// Whether any of it ever was.
+    begun: bool,
+}
+
+impl Done {
+    fn nothing() -> Done {
+        Done {
+            before: 0,
+            others: Vec::new(),
+            bytes: 0,
+            since: Instant::now(),
+            begun: false,
+        }
+    }
 }
 
 impl Journal {
@@ -111,8 +130,8 @@ impl Journal {
         Some(Journal {
             at: work.at(output)?,
             text: work.text,
-            every: every.unwrap_or(SYNC_BYTES),
-            done: Mutex::default(),
+            every,
+            done: Mutex::new(Done::nothing()),
             saving: Mutex::default(),
         })
     }
@@ -138,7 +157,9 @@ impl Journal {
         if found.at != self.at {
             return Ok(false);
         }
-        lock(&self.done).before = found.before;
+        let mut done = lock(&self.done);
+        done.before = found.before;
+        done.begun = true;
         Ok(true)
     }
 
@@ -149,7 +170,13 @@ impl Journal {
 
     /// Forgets what was taken up.
     pub(super) fn begin(&self) {
-        *lock(&self.done) = Done::default();
+        *lock(&self.done) = Done::nothing();
+    }
+
+    /// Whether the output must be on the disk before it gets its name: where somebody asked for it,
+    /// and where the run took so long that doing it again would be a pity.
+    pub(super) fn is_kept(&self) -> bool {
+        self.every.is_some() || lock(&self.done).begun
     }
 
     /// Notes that a block was written. Whether it is time to [`save`](Journal::save).
@@ -161,7 +188,10 @@ impl Journal {
             done.before += 1;
         }
         done.bytes += bytes;
-        done.bytes >= self.every
+        match self.every {
+            Some(every) => done.bytes >= every,
+            None => done.since.elapsed() >= EVERY,
+        }
     }
 
     /// Writes into the unfinished file how much is done, after `sync` put that on the disk.
@@ -181,6 +211,8 @@ impl Journal {
         let mut done = lock(&self.done);
         let before = done.before;
         done.bytes = 0;
+        done.since = Instant::now();
+        done.begun = true;
         drop(done);
         sync()?;
         let mut journal = Vec::with_capacity(8 + self.text.len() + END as usize);
@@ -293,6 +325,20 @@ mod tests {
         assert_eq!(last.before(), 5);
         last.begin();
         assert_eq!(last.before(), 0);
+    }
+
+    #[test]
+    fn only_what_was_asked_for_or_took_long_is_kept() {
+        assert!(journal("a").is_kept());
+        let (short, file) = (Journal::new(work("a"), OUTPUT, None).unwrap(), file("a"));
+        assert!(!short.done(0, u64::MAX) && !short.is_kept());
+        save(&short, &file);
+        assert!(short.is_kept());
+        // So is what goes on with another.
+        let again = Journal::new(work("a"), OUTPUT, None).unwrap();
+        assert!(again.read(Path::new("a.npy"), &file).unwrap() && again.is_kept());
+        again.begin();
+        assert!(!again.is_kept());
     }
 
     #[test]

@@ -29,7 +29,7 @@ const SMALL: usize = 1 << 20;
 const CACHED: usize = 512 << 20;
 
 /// What a lane takes at most for an array that lies in the system's cache, in bytes.
-const TOUCHED: usize = 16 << 20;
+const TOUCHED: usize = 32 << 20;
 
 /// Bytes that are copied at once.
 const COPIED: usize = 1 << 20;
@@ -379,8 +379,5 @@ pub(super) fn run_mapped(
     let data = &mut map[destination.offset as usize..];
     relayout
         .run_with_progress(&mapped[source.offset as usize..], data, progress)
-        .map_err(|error| source.refused(error))?;
-    // Some systems rename no file that is mapped: the map is gone at the end.
-    map.flush()
-        .map_err(io_error(destination.path, "write it to the disk"))
+        .map_err(|error| source.refused(error))
 }

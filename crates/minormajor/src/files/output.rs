@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use minormajor_kernels::MappedFileMut;
 
 use same_file::Handle;
-use tempfile::TempDir;
 
 use super::Frame;
 use super::at::write_all_at;
@@ -25,7 +24,7 @@ pub(super) struct Output {
     /// The file beside it, and what becomes of it: nothing if it must not be there.
     beside: Option<(PathBuf, Option<Vec<u8>>)>,
     /// The folder that takes the file's place.
-    folder: Option<TempDir>,
+    folder: Option<folder::NewFolder>,
 }
 
 impl Output {
@@ -128,16 +127,19 @@ impl Output {
         &self.part
     }
 
-    /// Makes a folder of the file, which takes its place.
+    /// Makes a folder of the file, which takes its place; `kept` puts it on the disk.
     pub(super) fn pack(
         &mut self,
         pack: &dyn Pack,
         memory: usize,
         threads: usize,
+        kept: bool,
     ) -> Result<(), FileError> {
-        let folder = folder::temporary(&self.path)?;
+        let folder = folder::NewFolder::beside(&self.path)?;
         pack.pack(self.file(), folder.path(), memory, threads)?;
-        folder::sync(folder.path()).map_err(io_error(&self.path, "write it to the disk"))?;
+        if kept {
+            folder::sync(folder.path()).map_err(io_error(&self.path, "write it to the disk"))?;
+        }
         self.folder = Some(folder);
         Ok(())
     }
@@ -177,19 +179,20 @@ impl Output {
     ///
     /// The last is the index of the others: so that none names files of another set, the old one
     /// goes before the first of them comes, and the new one comes when they are all there.
-    pub(super) fn commit_all(mut outputs: Vec<Output>) -> Result<(), FileError> {
+    /// `kept` puts all on the disk before.
+    pub(super) fn commit_all(mut outputs: Vec<Output>, kept: bool) -> Result<(), FileError> {
         let Some(index) = outputs.pop() else {
             return Ok(());
         };
         for output in &outputs {
-            output.shorten()?;
+            output.shorten(kept)?;
         }
         let mut old = match outputs.is_empty() {
             true => None,
             false => set_aside(&index.path)?,
         };
         for output in outputs {
-            if let Err(error) = output.commit() {
+            if let Err(error) = output.commit(kept) {
                 if let Some(old) = old {
                     // Already failing; the first error is the one to tell.
                     let _ = std::fs::rename(&*old, &index.path);
@@ -199,14 +202,18 @@ impl Output {
             // From here on, what it names is not what it was.
             old = None;
         }
-        index.commit()
+        index.commit(kept)
     }
 
-    /// Cuts off what is not the output's, and puts all on the disk.
-    fn shorten(&self) -> Result<(), FileError> {
+    /// Cuts off what is not the output's, and puts all on the disk if it is `kept`.
+    fn shorten(&self, kept: bool) -> Result<(), FileError> {
         let file = self.part.file();
+        let sync = |()| match kept {
+            true => file.sync_all(),
+            false => Ok(()),
+        };
         file.set_len(self.length)
-            .and_then(|()| file.sync_all())
+            .and_then(sync)
             .map_err(io_error(&self.path, "write it to the disk"))
     }
 
@@ -216,16 +223,16 @@ impl Output {
     /// Two files can't be renamed at once. So that an array never stands beside the shape of
     /// another one, whenever this is cut short, the old shape goes first, then the new array
     /// comes, then its shape.
-    fn commit(self) -> Result<(), FileError> {
+    fn commit(self, kept: bool) -> Result<(), FileError> {
         if let Some(folder) = self.folder {
-            return folder::replace(folder, &self.path);
+            return folder.name(&self.path);
         }
-        self.shorten()?;
+        self.shorten(kept)?;
         let Some((place, shape)) = self.beside else {
             return self.part.name(&self.path);
         };
         let shape = shape
-            .map(|bytes| write_beside(&place, &bytes))
+            .map(|bytes| write_beside(&place, &bytes, kept))
             .transpose()?;
         let old = set_aside(&place)?;
         if let Err(error) = self.part.name(&self.path) {
@@ -265,13 +272,16 @@ impl Drop for Removed {
 }
 
 /// Writes the small file that belongs to an output, beside its place.
-fn write_beside(place: &Path, bytes: &[u8]) -> Result<Removed, FileError> {
+fn write_beside(place: &Path, bytes: &[u8], kept: bool) -> Result<Removed, FileError> {
     let path = Removed(beside(place, "part"));
     // Only a process that has the output's lock comes here.
     let _ = std::fs::remove_file(&*path);
     let write = File::create_new(&*path).and_then(|mut file| {
         file.write_all(bytes)?;
-        file.sync_all()
+        match kept {
+            true => file.sync_all(),
+            false => Ok(()),
+        }
     });
     write.map_err(no_room(place, bytes.len() as u64))?;
     Ok(path)
@@ -361,7 +371,7 @@ mod tests {
         for (array, shape) in [(&b"abc"[..], "u8[3]"), (b"", "u8[0]"), (b"abcdef", "u8[6]")] {
             let output = raw(&path, array, shape);
             assert_ne!(fs::read(&path).ok(), Some(array.to_vec()));
-            output.commit().unwrap();
+            output.commit(true).unwrap();
             assert_eq!(fs::read(&path).unwrap(), array);
             assert_eq!(
                 fs::read(path.with_extension("bin.shape")).unwrap(),
@@ -387,7 +397,7 @@ mod tests {
         let output = raw(&path, b"abc", "u8[3]");
         fs::create_dir(&path).unwrap();
         fs::write(&shape, "old").unwrap();
-        assert!(matches!(output.commit(), Err(FileError::Io { .. })));
+        assert!(matches!(output.commit(false), Err(FileError::Io { .. })));
         assert_eq!(fs::read(&shape).unwrap(), b"old");
         assert_eq!(names(directory.path()), ["a.bin", "a.bin.shape"]);
         fs::remove_dir(&path).unwrap();
@@ -396,7 +406,7 @@ mod tests {
         fs::write(&path, "old").unwrap();
         fs::remove_file(&shape).unwrap();
         fs::create_dir(&shape).unwrap();
-        assert!(matches!(output.commit(), Err(FileError::Io { .. })));
+        assert!(matches!(output.commit(false), Err(FileError::Io { .. })));
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(names(directory.path()), ["a.bin", "a.bin.shape"]);
     }

@@ -31,7 +31,7 @@ pub(super) struct Outputs {
 impl Outputs {
     /// Makes the files, or takes up what an earlier run left of them.
     ///
-    /// After `sync_bytes` of output what is done is put on the disk.
+    /// After `sync_bytes` of output what is done is put on the disk, every ten seconds if absent.
     pub fn create(
         new: &[NewFile],
         work: Work,
@@ -118,9 +118,13 @@ impl Outputs {
         }
     }
 
-    /// Puts all that is done on the disk.
+    /// Puts all that is done on the disk, if any of it ever was: where nothing is noted, nothing
+    /// that is noted becomes wrong.
     pub fn save(&self) -> Result<(), FileError> {
-        self.put(true)
+        match self.journal.is_kept() {
+            true => self.put(true),
+            false => Ok(()),
+        }
     }
 
     fn put(&self, must: bool) -> Result<(), FileError> {
@@ -137,7 +141,7 @@ impl Outputs {
 
     /// Puts all on the disk, and asks the system to read it from there again.
     pub fn forget(&self) -> Result<(), FileError> {
-        self.save()?;
+        self.put(true)?;
         #[cfg(any(target_os = "linux", target_os = "android"))]
         for file in &self.files {
             use rustix::fs::{Advice, fadvise};
@@ -154,9 +158,12 @@ impl Outputs {
         memory: usize,
         threads: usize,
     ) -> Result<(), FileError> {
+        // A run that is killed here has nothing but this to do again.
+        self.save()?;
+        let kept = self.journal.is_kept();
         for (file, new) in self.files.iter_mut().zip(new) {
             if let Some(pack) = &new.frame.pack {
-                file.pack(&**pack, memory, threads)?;
+                file.pack(&**pack, memory, threads, kept)?;
             }
         }
         Ok(())
@@ -166,6 +173,6 @@ impl Outputs {
     pub fn commit(self) -> Result<(), FileError> {
         // Most of the time goes into this, so that the journal stays until it is done.
         self.save()?;
-        Output::commit_all(self.files)
+        Output::commit_all(self.files, self.journal.is_kept())
     }
 }

@@ -12,21 +12,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use minormajor_core::Plan;
+use minormajor_kernels::advise_huge_pages;
 
 use super::error::FileError;
 use super::journal;
-use super::mover::{DEFAULT_MEMORY, FilePlace, Mover, planned_heap, run_mapped};
+use super::lanes::Lanes;
+use super::mover::{FilePlace, Mover, run_mapped};
 use super::outputs::Outputs;
 use super::sources::Sources;
 use super::stream::Streaming;
-use super::{Array, ArrayMove, RelayoutOptions};
+use super::{Array, ArrayMove, Forecast, RelayoutOptions};
 use crate::executor::Told;
-use crate::memory::{ARRAY_HEAP, FILE_HEAP, KERNEL_STACK, THREAD_HEAP};
-use crate::threads::{self, team};
-use crate::{ExtraMemory, Progress, Relayout, RunError};
-
-/// Fewer bytes than these in a lane's buffer are not worth a lane.
-pub(super) const WORTH_A_LANE: usize = 1 << 20;
+use crate::threads::team;
+use crate::{ExtraMemory, Progress, RunError};
 
 /// An array, and where it goes.
 #[derive(Clone, Copy)]
@@ -65,133 +63,12 @@ enum Spot {
     Beside(u64),
 }
 
-/// What a run is expected to do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Forecast {
-    /// How often arrays are read and written: more than once where memory is very short for one
-    /// of them.
-    pub passes: usize,
-    /// Bytes read, by all passes.
-    pub bytes_read: u64,
-    /// Bytes written, by all passes.
-    pub bytes_written: u64,
-    /// Bytes that the unfinished file has beside the output's own, for what passes leave each
-    /// other.
-    pub bytes_beside: u64,
-    /// About how long it takes where both files lie in the system's cache. A disk that is slower
-    /// than memory takes the time that it takes.
-    pub time: Duration,
-}
-
-/// What a queue is made for.
-struct Wanted<'a> {
-    /// An array for each way of moving one.
-    kinds: Vec<usize>,
-    sources: &'a [Array],
-    targets: &'a [Array],
-    moves: &'a [ArrayMove],
-    options: &'a RelayoutOptions,
-    /// Bytes of heap that are taken in any case,
-    own: usize,
-    /// and those that each lane takes beside its buffer and its kernels.
-    beside: usize,
-}
-
-impl Wanted<'_> {
-    /// A queue for so many lanes in so much memory, still empty. An error of memory says what
-    /// would do for the array at which it was seen.
-    fn queue(&self, lanes: usize, limit: usize) -> Result<Queue, RunError> {
-        let told = |least: usize| RunError::Memory { limit, least };
-        let bounded = self.options.memory.is_some();
-        // What all lanes share is known when their shares are: it is little, and grows little.
-        let plans = self.kinds.iter().map(|&array| &*self.moves[array].plan);
-        let mut shared = self.own + plans.map(planned_heap).sum::<usize>();
-        let movers = loop {
-            let share = (limit.saturating_sub(shared) / lanes).saturating_sub(self.beside);
-            let movers = self.kinds.iter().map(|&array| {
-                let (from, to) = (&self.sources[array], &self.targets[array]);
-                let ArrayMove { orders, plan, .. } = &self.moves[array];
-                Mover::new(from, to, *orders, plan, share, bounded).map_err(|error| match error {
-                    RunError::Memory { least, .. } => told(shared + lanes * (least + self.beside)),
-                    error => error,
-                })
-            });
-            let movers = movers.collect::<Result<Vec<_>, _>>()?;
-            let pairs = movers.iter().zip(&self.kinds);
-            let taken = pairs.map(|(mover, &array)| mover.shared_heap(&self.moves[array].plan));
-            let taken = self.own + taken.sum::<usize>();
-            if taken <= shared {
-                break movers;
-            }
-            shared = taken;
-        };
-        let mut queue = Queue {
-            buffer: movers.iter().map(Mover::buffer).max().unwrap_or(0),
-            movers,
-            works: Vec::new(),
-            blocks: 0,
-            lanes,
-            extra: ExtraMemory::default(),
-            predicted: Vec::new(),
-            forecast: Forecast::default(),
-        };
-        let heap = queue.movers.iter().map(Mover::heap).max().unwrap_or(0);
-        queue.extra = ExtraMemory {
-            heap: lanes * (queue.buffer + heap + self.beside),
-            stack: lanes * KERNEL_STACK,
-        };
-        for mover in &mut queue.movers {
-            let Mover::Mapped(relayout) = mover else {
-                continue;
-            };
-            let mut mapped = Relayout::clone(relayout).threads(self.options.threads.unwrap_or(0));
-            if bounded {
-                let left = limit.saturating_sub(shared);
-                mapped = mapped.memory_limit(left).map_err(|error| match error {
-                    RunError::Memory { least, .. } => told(shared + least),
-                    error => error,
-                })?;
-            }
-            let taken = mapped.extra_memory();
-            queue.extra.heap = queue.extra.heap.max(taken.heap);
-            queue.extra.stack = queue.extra.stack.max(taken.stack);
-            **relayout = mapped;
-        }
-        queue.extra.heap += shared;
-        match bounded && queue.extra.heap > limit {
-            true => Err(told(queue.extra.heap)),
-            false => Ok(queue),
-        }
-    }
-
-    /// The error of a bound that can't be kept, given one that may do: what all arrays need is
-    /// known when each of them has enough.
-    fn refused(&self, limit: usize, least: usize) -> RunError {
-        let mut enough = least;
-        while let Err(RunError::Memory { least, .. }) = self.queue(1, enough) {
-            if least <= enough {
-                break;
-            }
-            enough = least;
-        }
-        RunError::Memory {
-            limit,
-            least: enough,
-        }
-    }
-}
-
 /// All that is to be moved.
 pub(super) struct Queue {
-    movers: Vec<Mover>,
+    lanes: Lanes,
     /// In the order of the output.
     works: Vec<Work>,
     blocks: u64,
-    lanes: usize,
-    /// Bytes of each lane's buffer.
-    buffer: usize,
-    extra: ExtraMemory,
     /// About how long each array takes, by its number in the input.
     predicted: Vec<Duration>,
     forecast: Forecast,
@@ -225,30 +102,15 @@ impl Queue {
                 }
             });
         }
-        let unpacks = sources.iter().map(|source| source.within.unpack_heap());
-        let wanted = Wanted {
-            kinds,
-            sources,
-            targets,
-            moves,
-            options,
-            own: FILE_HEAP + items.len() * ARRAY_HEAP,
-            beside: THREAD_HEAP + unpacks.max().unwrap_or(0),
+        let mut queue = Queue {
+            lanes: Lanes::new(kinds, sources, targets, moves, options)?,
+            works: Vec::new(),
+            blocks: 0,
+            predicted: Vec::new(),
+            forecast: Forecast::default(),
         };
-        let limit = options.memory.unwrap_or(DEFAULT_MEMORY);
-        let threads = threads::count(options.threads.unwrap_or(0));
-        let mut lanes = threads.min(limit / WORTH_A_LANE).max(1);
-        loop {
-            match wanted.queue(lanes, limit) {
-                Ok(mut queue) => {
-                    queue.fill(items, mover_of, sources, moves);
-                    return Ok(queue);
-                }
-                Err(RunError::Memory { .. }) if lanes > 1 => lanes -= 1,
-                Err(RunError::Memory { least, .. }) => return Err(wanted.refused(limit, least)),
-                Err(error) => return Err(error),
-            }
-        }
+        queue.fill(items, mover_of, sources, moves);
+        Ok(queue)
     }
 
     /// Lines up what is moved.
@@ -265,15 +127,15 @@ impl Queue {
             let source = &sources[item.array];
             let plan = &moves[item.array].plan;
             let bytes = plan.destination_bytes() as u64;
-            let copied = matches!(self.movers[mover], Mover::Copied);
+            let copied = matches!(self.lanes.movers[mover], Mover::Copied);
             self.forecast.bytes_read += plan.bytes_read() as u64;
             self.forecast.bytes_written += plan.bytes_written() as u64;
-            let time = self.movers[mover].predicted(bytes) / self.lanes as u32;
+            let time = self.lanes.movers[mover].predicted(bytes) / self.lanes.count as u32;
             self.predicted[item.array] = time;
             self.forecast.time += time;
             if let (true, Some(last)) = (copied, self.works.last_mut()) {
                 let before = &sources[last.item.array];
-                let follows = matches!(self.movers[last.mover], Mover::Copied)
+                let follows = matches!(self.lanes.movers[last.mover], Mover::Copied)
                     && !source.within.is_unpacked()
                     && before.within == source.within
                     && last.item.file == item.file
@@ -284,11 +146,11 @@ impl Queue {
                     continue;
                 }
             }
-            let passes = self.movers[mover].passes();
+            let passes = self.lanes.movers[mover].passes();
             let mut from = Spot::File(source.offset);
             let mut free: u64 = 0;
             for pass in 0..passes {
-                let written = self.movers[mover].bytes(pass, bytes);
+                let written = self.lanes.movers[mover].bytes(pass, bytes);
                 let to = match pass + 1 == passes {
                     true => Spot::File(item.offset),
                     false => Spot::Beside(free),
@@ -314,11 +176,11 @@ impl Queue {
             self.forecast.passes = self.forecast.passes.max(passes);
         }
         for work in &mut self.works {
-            work.blocks = self.movers[work.mover].blocks(work.pass, work.bytes);
+            work.blocks = self.lanes.movers[work.mover].blocks(work.pass, work.bytes);
             work.first = self.blocks;
             self.blocks += work.blocks;
         }
-        self.lanes = self.lanes.min(self.blocks.max(1) as usize);
+        self.lanes.count = self.lanes.count.min(self.blocks.max(1) as usize);
         self.forecast.bytes_beside = beside;
     }
 
@@ -329,7 +191,7 @@ impl Queue {
 
     /// Says how everything is cut into blocks.
     pub fn say(&self, work: &mut journal::Work) {
-        for mover in &self.movers {
+        for mover in &self.lanes.movers {
             match mover {
                 Mover::Streamed(passes) => {
                     for stream in passes.iter().map(Streaming::stream) {
@@ -358,7 +220,7 @@ impl Queue {
 
     /// The most memory that it takes, beside mapped files.
     pub fn extra_memory(&self) -> ExtraMemory {
-        self.extra
+        self.lanes.extra
     }
 
     /// About how long each array takes, where both files lie in the system's cache.
@@ -379,9 +241,9 @@ impl Queue {
         told.more(self.bytes_before(before) as usize);
         // Made before there are other threads: some allocators give each of them much address space,
         // and do without where it is scarce.
-        let lanes = self.lanes.min(self.blocks as usize);
+        let lanes = self.lanes.count.min(self.blocks as usize);
         let buffers: Vec<_> = (0..lanes)
-            .map(|_| Mutex::new(vec![0; self.buffer]))
+            .map(|_| Mutex::new(room(self.lanes.buffer)))
             .collect();
         let mut start = 0;
         for end in self.stages() {
@@ -396,7 +258,7 @@ impl Queue {
         }
         // These take all threads, one after another.
         let mapped = self.works.iter().filter_map(|work| {
-            let Mover::Mapped(relayout) = &self.movers[work.mover] else {
+            let Mover::Mapped(relayout) = &self.lanes.movers[work.mover] else {
                 return None;
             };
             Some((work, relayout))
@@ -482,7 +344,7 @@ impl Queue {
         let work = &self.works[place];
         let source = sources.source(work.item.array)?;
         let (from, to) = work.places(source.path(), source.file(), outputs);
-        let mover = &self.movers[work.mover];
+        let mover = &self.lanes.movers[work.mover];
         let bytes = mover.run(
             work.pass,
             number - work.first,
@@ -498,6 +360,14 @@ impl Queue {
         }
         Ok(bytes)
     }
+}
+
+/// A lane's buffer.
+fn room(bytes: usize) -> Vec<u8> {
+    let mut room = vec![0; bytes];
+    // Not touched yet: a page of 4 KiB at a time, that takes as long as to move what they hold.
+    advise_huge_pages(&mut room);
+    room
 }
 
 impl Work {

@@ -74,8 +74,10 @@ pub struct RelayoutOptions {
     /// Whether to go on with what an earlier run of the same input and options left when it was
     /// killed. Where there is nothing, the run begins at the beginning.
     pub resume: bool,
-    /// After so many bytes of output what is done is put on the disk, and can be gone on with;
-    /// 256 MiB if absent.
+    /// After so many bytes of output what is done is put on the disk, and can be gone on with; and
+    /// the output is on the disk before it gets its name. If absent, that is so every ten seconds,
+    /// and runs that take less leave it to the system, as a copy does: when they are killed, they
+    /// begin anew.
     pub sync_bytes: Option<u64>,
     /// Whether to read input and output again before the output gets its name, and compare every
     /// element; checksums that the input has are checked too.
@@ -104,7 +106,7 @@ pub struct RelayoutReport {
     pub forecast: Forecast,
     /// Time that the move took, from file to file.
     pub moving: Duration,
-    /// Time that everything took, from opening the input to the output on disk under its name.
+    /// Time that everything took, from opening the input to the output under its name.
     pub elapsed: Duration,
 }
 
@@ -114,8 +116,9 @@ pub struct RelayoutReport {
 /// The arrays stream through the memory that is allowed, whatever their sizes. Arrays that can't
 /// be cut into blocks (strided ones, layouts whose end is aligned, more padding than memory) are
 /// mapped instead, and their mapped bytes are not counted. The output is written beside its
-/// place and renamed once it is whole and on disk, so on any error there is no new file, and
-/// what stood there stays. A raw output's shape file is replaced with it: first the old shape
+/// place and renamed once it is whole, so on any error there is no new file, and
+/// what stood there stays. It is on the disk then where the run took long or where
+/// [`sync_bytes`](RelayoutOptions::sync_bytes) asks for it. A raw output's shape file is replaced with it: first the old shape
 /// goes, then the new array comes, then its shape, so that an array never stands beside another
 /// one's shape. The same holds for a set of files and its index.
 ///

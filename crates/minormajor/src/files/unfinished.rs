@@ -205,7 +205,7 @@ fn is_still(file: &File, path: &Path) -> bool {
     matches!((open, Handle::from_path(path)), (Ok(open), Ok(named)) if open == named)
 }
 
-fn not_writable(target: &Path) -> impl FnOnce(io::Error) -> FileError + '_ {
+pub(super) fn not_writable(target: &Path) -> impl FnOnce(io::Error) -> FileError + '_ {
     move |source| match source.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => no_room(target, 0)(source),
         _ => FileError::NotWritable {
@@ -217,7 +217,7 @@ fn not_writable(target: &Path) -> impl FnOnce(io::Error) -> FileError + '_ {
 }
 
 /// tempfile's errors repeat the path; the system's own say only what is wrong.
-pub(super) fn bare(error: io::Error) -> io::Error {
+fn bare(error: io::Error) -> io::Error {
     let inner = error.get_ref().and_then(|inner| inner.source());
     let code = inner
         .and_then(|inner| inner.downcast_ref::<io::Error>())
