@@ -1,0 +1,9 @@
+//! A CUDA device for tests: the kernels' own code, compiled for the host and run block by block,
+//! phase by phase and thread by thread. Every access must lie in an allocation and be aligned;
+//! threads must not touch what another one touches between two barriers.
+
+mod kernels;
+mod memory;
+
+pub use kernels::{Counts, PRESENT, Watch};
+pub use memory::Memory;

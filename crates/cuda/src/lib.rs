@@ -1,0 +1,4 @@
+//! CUDA for minormajor.
+
+pub mod launch;
+pub mod relayout;
