@@ -26,6 +26,11 @@ static void write(u64 address, V value) {
     std::memcpy(reinterpret_cast<void*>(address), &value, sizeof(V));
 }
 
+static void raise(u64 address) {
+    note_global(address, 4, false);
+    *reinterpret_cast<u32*>(address) = 1;
+}
+
 struct Shared {
     template <class V>
     V get(u32 offset) const {
@@ -84,7 +89,7 @@ static void run(const void* bytes, u32 grid, Runner& runner) {
             K::prepare(p, thread, Shared{});
         }
         runner.barrier();
-        for (u64 work = block; work < p.work; work += grid) {
+        for (u64 work = block; work < K::work(p); work += grid) {
             phases<K, 0>(p, work, block, runner);
         }
     }

@@ -1,6 +1,7 @@
 // What kernels are written in: on a device plain CUDA C++, on a host C++17 in which every access
 // to memory is checked. A kernel is a struct with
-//   Params                  one struct, made on the host, with the number of work items `work`;
+//   Params                  one struct, made on the host;
+//   work(p)                 how many work items there are, which blocks share;
 //   BARRIERS                1 where its phases share memory, else 0;
 //   prepare(p, thread, shared)             once a block, before all work;
 //   PHASES, phase<N>(p, work, thread, shared)  for each work item, a barrier after each phase.
@@ -51,6 +52,9 @@ __device__ __forceinline__ void write<u128>(u64 address, u128 v) {
     *reinterpret_cast<uint4*>(address) = make_uint4(v.w[0], v.w[1], v.w[2], v.w[3]);
 }
 
+// Makes a number of 32 bits 1, which any number of threads may do at once.
+MM_DEVICE void raise(u64 address) { *reinterpret_cast<volatile u32*>(address) = 1; }
+
 // The block's shared memory; offsets in bytes.
 struct Shared {
     u8* base;
@@ -85,7 +89,7 @@ MM_DEVICE void run(const typename K::Params& p, Shared shared) {
     if constexpr (K::BARRIERS) {
         __syncthreads();
     }
-    for (u64 work = blockIdx.x; work < p.work; work += gridDim.x) {
+    for (u64 work = blockIdx.x; work < K::work(p); work += gridDim.x) {
         phases<K, 0>(p, work, shared);
     }
 }

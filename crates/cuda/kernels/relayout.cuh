@@ -1,28 +1,12 @@
 // Boxes of a plan: loops of (extent, source stride, destination stride).
 #pragma once
-#include "platform.cuh"
-
-#define MM_OUTER 40
-#define MM_INNER 10
-// Items that a thread of `Runs` moves at once.
-#define MM_RUN_ITEMS 4
+#include "registers.cuh"
 
 struct RunsParams {
     u64 source;
     u64 destination;
-    u64 work;
-    // Chunks of MM_THREADS * MM_RUN_ITEMS items in a pass of the inner loops, as a divisor.
-    u64 chunks;
-    u64 chunks_magic;
-    u32 chunks_shift;
-    // Items in a pass of the inner loops.
-    u32 items;
-    u32 inner_count;
-    u32 outer_count;
     u128 pattern;
-    // Fastest first.
-    Inner inner[MM_INNER];
-    Outer outer[MM_OUTER];
+    Walk walk;
 };
 
 template <class V>
@@ -58,34 +42,16 @@ struct Runs {
 
     template <int>
     MM_DEVICE void phase(const Params& p, u64 work, u32 thread, Shared) {
-        u64 pass = divide(work, p.chunks_magic, p.chunks_shift);
-        u32 chunk = u32(work - pass * p.chunks);
-        i64 source = 0, destination = 0;
-        MM_LOOP
-        for (u32 d = 0; d < p.outer_count; d++) {
-            u64 next = divide(pass, p.outer[d].magic, p.outer[d].shift);
-            i64 digit = i64(pass - next * p.outer[d].extent);
-            source += digit * p.outer[d].stride[0];
-            destination += digit * p.outer[d].stride[1];
-            pass = next;
-        }
-        u32 first = chunk * (MM_THREADS * MM_RUN_ITEMS) + thread;
-        V value[MM_RUN_ITEMS];
-        i64 to[MM_RUN_ITEMS];
+        Begin start = begin(p.walk, work, thread);
+        V value[MM_ITEMS];
+        i64 to[MM_ITEMS];
         MM_UNROLL
-        for (u32 k = 0; k < MM_RUN_ITEMS; k++) {
-            u32 item = first + k * MM_THREADS;
-            if (item < p.items) {
-                i64 from = source;
-                to[k] = destination;
-                MM_LOOP
-                for (u32 d = 0; d < p.inner_count; d++) {
-                    u32 next = divide(item, p.inner[d].magic, p.inner[d].shift);
-                    i64 digit = item - next * p.inner[d].extent;
-                    from += digit * p.inner[d].stride[0];
-                    to[k] += digit * p.inner[d].stride[1];
-                    item = next;
-                }
+        for (u32 k = 0; k < MM_ITEMS; k++) {
+            u32 item = start.first + k * MM_THREADS;
+            if (item < p.walk.items) {
+                i64 from = start.offset[0];
+                to[k] = start.offset[1];
+                add_offsets(p.walk, item, from, to[k]);
                 if constexpr (FILL) {
                     value[k] = pattern_of<V>(p.pattern);
                 } else {
@@ -94,12 +60,14 @@ struct Runs {
             }
         }
         MM_UNROLL
-        for (u32 k = 0; k < MM_RUN_ITEMS; k++) {
-            if (first + k * MM_THREADS < p.items) {
+        for (u32 k = 0; k < MM_ITEMS; k++) {
+            if (start.first + k * MM_THREADS < p.walk.items) {
                 write<V>(p.destination + to[k], value[k]);
             }
         }
     }
+
+    MM_DEVICE u64 work(const Params& p) { return p.walk.work; }
 };
 
 // A digit of a table's index; its stride in bytes, and in the tile, in elements.
@@ -160,83 +128,6 @@ struct TilesParams {
     Side load;
     Side store;
     Outer outer[MM_OUTER];
-};
-
-// So many bytes as one access.
-template <int BYTES>
-struct Access;
-template <>
-struct Access<1> {
-    typedef u8 Type;
-};
-template <>
-struct Access<2> {
-    typedef u16 Type;
-};
-template <>
-struct Access<4> {
-    typedef u32 Type;
-};
-template <>
-struct Access<8> {
-    typedef u64 Type;
-};
-template <>
-struct Access<16> {
-    typedef u128 Type;
-};
-
-// BYTES bytes as words of 32 bits.
-template <int BYTES>
-struct Registers {
-    u32 w[(BYTES + 3) / 4];
-
-    MM_MEMBER void read_from(u64 address) {
-        if constexpr (BYTES == 16) {
-            u128 v = read<u128>(address);
-            w[0] = v.w[0], w[1] = v.w[1], w[2] = v.w[2], w[3] = v.w[3];
-        } else if constexpr (BYTES == 8) {
-            u64 v = read<u64>(address);
-            w[0] = u32(v), w[1] = u32(v >> 32);
-        } else {
-            w[0] = read<typename Access<BYTES>::Type>(address);
-        }
-    }
-
-    MM_MEMBER void write_to(u64 address) const {
-        if constexpr (BYTES == 16) {
-            write<u128>(address, u128{{w[0], w[1], w[2], w[3]}});
-        } else if constexpr (BYTES == 8) {
-            write<u64>(address, u64(w[1]) << 32 | w[0]);
-        } else {
-            write(address, typename Access<BYTES>::Type(w[0]));
-        }
-    }
-
-    // Word number k of WIDTH bytes.
-    template <int WIDTH>
-    MM_MEMBER typename Access<WIDTH>::Type get(int k) const {
-        if constexpr (WIDTH == 16) {
-            return u128{{w[0], w[1], w[2], w[3]}};
-        } else if constexpr (WIDTH == 8) {
-            return u64(w[2 * k + 1]) << 32 | w[2 * k];
-        } else {
-            return typename Access<WIDTH>::Type(w[k * WIDTH / 4] >> (k * WIDTH % 4 * 8));
-        }
-    }
-
-    template <int WIDTH>
-    MM_MEMBER void set(int k, typename Access<WIDTH>::Type v) {
-        if constexpr (WIDTH == 16) {
-            w[0] = v.w[0], w[1] = v.w[1], w[2] = v.w[2], w[3] = v.w[3];
-        } else if constexpr (WIDTH == 8) {
-            w[2 * k] = u32(v), w[2 * k + 1] = u32(v >> 32);
-        } else {
-            u32 shift = k * WIDTH % 4 * 8;
-            u32 rest = shift == 0 ? 0 : w[k * WIDTH / 4];
-            w[k * WIDTH / 4] = rest | u32(v) << shift;
-        }
-    }
 };
 
 // Moves tiles through shared memory. A tile is a set of digits of the box's loops; the columns of
@@ -336,6 +227,8 @@ struct Tiles {
         }
         return base;
     }
+
+    MM_DEVICE u64 work(const Params& p) { return p.work; }
 
     MM_DEVICE u32 entries(const Table& table, const u32 (&steps)[2]) {
         return table.ragged == MM_WHOLE ? table.entries

@@ -66,6 +66,15 @@ impl Fields {
         self
     }
 
+    /// Zeros to the end of a struct whose alignment is 16.
+    pub fn pad_to_16(&mut self) -> &mut Fields {
+        self.zeros_to(self.0.len().next_multiple_of(16))
+    }
+
+    pub fn f64(&mut self, value: f64) -> &mut Fields {
+        self.u64(value.to_bits())
+    }
+
     pub fn len(&self) -> usize {
         self.0.len()
     }

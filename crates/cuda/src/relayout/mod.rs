@@ -4,15 +4,13 @@
 //! in shared memory ([`tiles`]); a fill is runs without a source. All addresses are known here, so
 //! that each launch takes the widest accesses that they allow.
 
-mod runs;
+pub(crate) mod runs;
 mod tiles;
 
 use minormajor::plan::{FillBox, MoveBox, Plan};
 
 use crate::launch::{Card, Launch};
-
-/// Most loops that work items go through; a box in any memory has fewer.
-const OUTER_LOOPS: usize = 40;
+use crate::walk::{MOST, Step};
 
 /// Why a plan has no launches.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -24,27 +22,23 @@ pub enum Unsupported {
     /// Tiles that combine dimensions.
     #[error("no boxes describe the plan: it goes element by element")]
     General,
+    /// A loop of more steps than kernels count, which nothing divides.
+    #[error("a loop has {extent} steps, which can't be cut into fewer")]
+    #[allow(missing_docs)]
+    Extent { extent: u64 },
     /// More loops than fit a launch's parameters.
     #[error("a box has {loops} loops, more than a launch can take")]
     #[allow(missing_docs)]
     Loops { loops: usize },
 }
 
-/// A loop of a box; strides in bytes, 0 on the source's side of a fill.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stride {
-    extent: u64,
-    source: i64,
-    destination: i64,
-}
-
 /// A box with its addresses; an element has `width` bytes.
 #[derive(Clone, Debug)]
-struct Region {
-    source: u64,
-    destination: u64,
-    width: u32,
-    loops: Vec<Stride>,
+pub(crate) struct Region {
+    pub source: u64,
+    pub destination: u64,
+    pub width: u32,
+    pub loops: Vec<Step>,
 }
 
 /// The launches of a plan from one address to another: each reads and writes what the plan says,
@@ -91,6 +85,34 @@ pub fn supported(plan: &Plan) -> Result<u32, Unsupported> {
     Ok(width as u32)
 }
 
+/// Fills dense memory with elements of `width` bytes.
+///
+/// # Errors
+///
+/// As [`launches`], for more elements than any memory has.
+pub(crate) fn fill(
+    destination: u64,
+    elements: u64,
+    pattern: &[u8],
+    card: Card,
+) -> Result<Vec<Launch>, Unsupported> {
+    let width = pattern.len();
+    let region = Region {
+        source: 0,
+        destination,
+        width: width as u32,
+        loops: vec![Step {
+            extent: elements,
+            strides: [width as i64; 2],
+        }],
+    };
+    let pattern = std::array::from_fn(|at| pattern[at % width]);
+    let regions = region.widened().split().into_iter();
+    regions
+        .map(|region| runs::launch(&region, Some(pattern), card))
+        .collect()
+}
+
 /// Bytes of a run from which a sector of memory is worth reading for it alone.
 const RUN_BYTES: u64 = 64;
 
@@ -98,10 +120,9 @@ impl Region {
     fn of_move(made: &MoveBox, width: u32, source: u64, destination: u64) -> Region {
         // Positions lie inside buffers whose bytes fit 63 bits.
         let bytes = i64::from(width);
-        let loops = made.loops.iter().map(|l| Stride {
+        let loops = made.loops.iter().map(|l| Step {
             extent: l.extent as u64,
-            source: l.source * bytes,
-            destination: l.destination * bytes,
+            strides: [l.source * bytes, l.destination * bytes],
         });
         Region {
             source: source.wrapping_add_signed(made.source * bytes),
@@ -114,10 +135,9 @@ impl Region {
 
     fn of_fill(fill: &FillBox, width: u32, destination: u64) -> Region {
         let bytes = i64::from(width);
-        let loops = fill.loops.iter().map(|l| Stride {
+        let loops = fill.loops.iter().map(|l| Step {
             extent: l.extent as u64,
-            source: l.destination * bytes,
-            destination: l.destination * bytes,
+            strides: [l.destination * bytes; 2],
         });
         Region {
             source: 0,
@@ -129,9 +149,9 @@ impl Region {
     }
 
     /// With elements as wide as runs that both sides share allow, 16 bytes at most.
-    fn widened(mut self) -> Region {
+    pub fn widened(mut self) -> Region {
         let bytes = i64::from(self.width);
-        let run = |l: &Stride| l.source == bytes && l.destination == bytes;
+        let run = |l: &Step| l.strides == [bytes; 2];
         let Some(at) = self.loops.iter().position(run) else {
             return self;
         };
@@ -142,8 +162,7 @@ impl Region {
         if width > self.width {
             let run = &mut self.loops[at];
             run.extent /= u64::from(width / self.width);
-            run.source = i64::from(width);
-            run.destination = i64::from(width);
+            run.strides = [i64::from(width); 2];
             if run.extent == 1 {
                 self.loops.remove(at);
             }
@@ -155,8 +174,8 @@ impl Region {
     /// Whether elements of so many bytes can be made of the run at a place.
     fn allows(&self, run: usize, width: u32) -> bool {
         let wide = u64::from(width);
-        let other = |(place, l): (usize, &Stride)| {
-            place == run || (l.source | l.destination) as u64 & (wide - 1) == 0
+        let other = |(place, l): (usize, &Step)| {
+            place == run || (l.strides[0] | l.strides[1]) as u64 & (wide - 1) == 0
         };
         (self.source | self.destination) & (wide - 1) == 0
             && (self.loops[run].extent * u64::from(self.width)).is_multiple_of(wide)
@@ -165,7 +184,6 @@ impl Region {
 
     /// Regions whose loops each run at most 2^30 times.
     fn split(self) -> Vec<Region> {
-        const MOST: u64 = 1 << 30;
         let mut done = Vec::new();
         let mut open = vec![self];
         while let Some(mut region) = open.pop() {
@@ -179,8 +197,10 @@ impl Region {
             if rest > 0 {
                 let mut last = region.clone();
                 let first = times * MOST;
-                last.source = last.source.wrapping_add_signed(steps(first, long.source));
-                let offset = steps(first, long.destination);
+                last.source = last
+                    .source
+                    .wrapping_add_signed(steps(first, long.strides[0]));
+                let offset = steps(first, long.strides[1]);
                 last.destination = last.destination.wrapping_add_signed(offset);
                 last.loops[at].extent = rest;
                 last.loops.retain(|l| l.extent > 1);
@@ -188,10 +208,9 @@ impl Region {
             }
             region.loops[at].extent = MOST;
             if times > 1 {
-                region.loops.push(Stride {
+                region.loops.push(Step {
                     extent: times,
-                    source: steps(MOST, long.source),
-                    destination: steps(MOST, long.destination),
+                    strides: long.strides.map(|stride| steps(MOST, stride)),
                 });
             }
             open.push(region);
@@ -200,7 +219,7 @@ impl Region {
     }
 
     /// Places of loops, the smallest stride of a side first; one that repeats elements last.
-    fn order(&self, side: impl Fn(&Stride) -> i64) -> Vec<usize> {
+    fn order(&self, side: impl Fn(&Step) -> i64) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.loops.len()).collect();
         order.sort_by_key(|&at| match side(&self.loops[at]) {
             0 => u64::MAX,
@@ -211,10 +230,10 @@ impl Region {
 
     /// Whether both sides go through the same loops first, for long enough.
     fn is_runs(&self) -> bool {
-        let order = self.order(|l| l.source);
+        let order = self.order(|l| l.strides[0]);
         let shared = order
             .iter()
-            .zip(self.order(|l| l.destination))
+            .zip(self.order(|l| l.strides[1]))
             .take_while(|(a, b)| **a == *b);
         let loops = shared.clone().count();
         let elements: u64 = shared.map(|(&at, _)| self.loops[at].extent).product();

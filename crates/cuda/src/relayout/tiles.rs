@@ -6,9 +6,9 @@
 //! reversal of fifteen dimensions of 3 one of four of them by four others. What a tile has beside
 //! its columns are its rows.
 
-use super::runs::put_outer;
-use super::{OUTER_LOOPS, Region, Stride, Unsupported};
+use super::{Region, Unsupported};
 use crate::launch::{Card, Divisor, Fields, Launch};
+use crate::walk::{OUTER_LOOPS, Step, put_outer};
 
 /// Bytes of a tile and its tables: blocks may have more only where they ask the driver first.
 const SHARED_BYTES: u64 = 48 << 10;
@@ -70,8 +70,8 @@ impl<'a> Tile<'a> {
             store_columns: Vec::new(),
             others: Vec::new(),
         };
-        tile.load_columns = tile.take(region.order(|l| l.source));
-        tile.store_columns = tile.take(region.order(|l| l.destination));
+        tile.load_columns = tile.take(region.order(|l| l.strides[0]));
+        tile.store_columns = tile.take(region.order(|l| l.strides[1]));
         tile.grow();
         tile
     }
@@ -125,7 +125,7 @@ impl<'a> Tile<'a> {
                 self.steps[at] *= 2;
             }
         }
-        for at in self.region.order(|l| l.destination) {
+        for at in self.region.order(|l| l.strides[1]) {
             let extent = self.region.loops[at].extent;
             if self.steps[at] > 1 || self.others.len() == 2 {
                 continue;
@@ -197,7 +197,7 @@ impl<'a> Tile<'a> {
 
     /// The largest power of two of elements, 16 bytes at most, that lie beside each other and
     /// begin at multiples of themselves on a side, wherever a tile begins or ends.
-    fn vector(&self, columns: &[usize], base: u64, side: impl Fn(&Stride) -> i64) -> u64 {
+    fn vector(&self, columns: &[usize], base: u64, side: impl Fn(&Step) -> i64) -> u64 {
         let width = u64::from(self.region.width);
         let mut vector = 16 / width;
         while vector > 1 && !self.fits(vector, columns, base, &side) {
@@ -211,7 +211,7 @@ impl<'a> Tile<'a> {
         vector: u64,
         columns: &[usize],
         base: u64,
-        side: &impl Fn(&Stride) -> i64,
+        side: &impl Fn(&Step) -> i64,
     ) -> bool {
         let width = u64::from(self.region.width);
         let bytes = vector * width;
@@ -255,8 +255,8 @@ impl<'a> Tile<'a> {
 
     fn access(&self) -> Access {
         let region = self.region;
-        let read = self.vector(&self.load_columns, region.source, |l| l.source);
-        let written = self.vector(&self.store_columns, region.destination, |l| l.destination);
+        let read = self.vector(&self.load_columns, region.source, |l| l.strides[0]);
+        let written = self.vector(&self.store_columns, region.destination, |l| l.strides[1]);
         let pack = 4 / u64::from(region.width.min(4));
         if pack > 1 && read >= pack && written >= pack && self.packs(pack) {
             let most = 16 / u64::from(region.width);
@@ -319,7 +319,8 @@ impl<'a> Tile<'a> {
         // Tiles that follow each other lie near each other on one of the sides.
         outer.sort_by_key(|&at| {
             let l = &region.loops[at];
-            l.source.unsigned_abs().min(l.destination.unsigned_abs()) * self.steps[at]
+            let [source, destination] = l.strides.map(i64::unsigned_abs);
+            source.min(destination) * self.steps[at]
         });
         if outer.len() > OUTER_LOOPS {
             return Err(Unsupported::Loops {
@@ -332,14 +333,13 @@ impl<'a> Tile<'a> {
             .filter(|&at| self.is_ragged(at))
             .collect();
         debug_assert!(ragged.len() <= 2, "only the last column of a side is cut");
-        let chunks: Vec<Stride> = outer
+        let chunks: Vec<Step> = outer
             .iter()
             .map(|&at| {
                 let l = &region.loops[at];
-                Stride {
+                Step {
                     extent: l.extent.div_ceil(self.steps[at]),
-                    source: l.source * self.steps[at] as i64,
-                    destination: l.destination * self.steps[at] as i64,
+                    strides: l.strides.map(|stride| stride * self.steps[at] as i64),
                 }
             })
             .collect();
@@ -372,7 +372,7 @@ impl<'a> Tile<'a> {
                         group: u64,
                         vector: u64,
                         spread: u64,
-                        side: &dyn Fn(&Stride) -> i64| {
+                        side: &dyn Fn(&Step) -> i64| {
             let lines = self.entries(rows) / group;
             let vectors = self.entries(columns) / vector;
             let lanes = lanes(lines, vectors, width * access.pack, spread);
@@ -397,7 +397,7 @@ impl<'a> Tile<'a> {
             access.pack,
             access.load,
             access.load,
-            &|l| l.source,
+            &|l| l.strides[0],
         );
         put_side(
             &mut fields,
@@ -406,9 +406,9 @@ impl<'a> Tile<'a> {
             1,
             word_columns,
             access.store,
-            &|l| l.destination,
+            &|l| l.strides[1],
         );
-        put_outer(&mut fields, &chunks);
+        put_outer(&mut fields, &chunks, OUTER_LOOPS);
         Ok(Launch {
             kernel: format!(
                 "tiles_{width}_{}_{}_{}",
@@ -444,7 +444,7 @@ impl<'a> Tile<'a> {
         loops: &[usize],
         ragged: &[usize],
         places: &[u64],
-        side: &dyn Fn(&Stride) -> i64,
+        side: &dyn Fn(&Step) -> i64,
     ) {
         let end = fields.len() + 16 + TABLE_DIGITS * DIGIT_BYTES;
         let cut = loops
