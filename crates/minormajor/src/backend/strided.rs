@@ -18,8 +18,13 @@ pub struct Strided {
 }
 
 impl Strided {
-    /// As many strides as sizes, which a tensor has checked.
-    pub(crate) fn new(
+    /// Elements at `offset` and a stride for every step of each dimension. What they reach is the
+    /// caller's to check, as tensors do.
+    ///
+    /// # Panics
+    ///
+    /// Where there are not as many strides as sizes.
+    pub fn new(
         element_type: ElementType,
         sizes: impl IntoIterator<Item = i64>,
         strides: impl IntoIterator<Item = i64>,
