@@ -2,8 +2,11 @@
 //! phase by phase and thread by thread. Every access must lie in an allocation and be aligned;
 //! threads must not touch what another one touches between two barriers.
 
+mod device;
 mod kernels;
 mod memory;
+mod product;
 
+pub use device::{Emulator, Options};
 pub use kernels::{Counts, PRESENT, Watch};
 pub use memory::Memory;

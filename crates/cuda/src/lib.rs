@@ -1,5 +1,13 @@
-//! CUDA for minormajor.
+//! CUDA for minormajor: tensors and relayouts on NVIDIA's cards.
 
+mod backend;
+mod compute;
+pub mod driver;
 pub mod launch;
+mod nest;
+pub mod product;
 pub mod relayout;
+mod staging;
 mod walk;
+
+pub use backend::CudaBackend;

@@ -1,0 +1,213 @@
+//! Matrix products in the terms of cuBLAS: column-major matrices, transposed or not.
+
+use minormajor::backend::Strided;
+use minormajor::{ElementType, StridedView, ViewError};
+
+use crate::nest::nest;
+
+/// A column-major matrix, or a row-major one seen as transposed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Matrix {
+    pub address: u64,
+    pub transposed: bool,
+    /// Elements from column to column as it lies.
+    pub leading: i64,
+    /// Elements from one matrix of the batch to the next.
+    pub batch_stride: i64,
+}
+
+/// `result = left * right`: `m` by `n`, summed over `k`, for each of `batch`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Product {
+    /// Of the operands; s8 has results of s32.
+    pub element_type: ElementType,
+    pub m: i64,
+    pub n: i64,
+    pub k: i64,
+    pub batch: i64,
+    pub left: Matrix,
+    pub right: Matrix,
+    /// Never transposed.
+    pub result: Matrix,
+}
+
+/// Where the elements of matrices lie, in elements; at least two dimensions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub element_type: ElementType,
+    pub sizes: Vec<i64>,
+    pub strides: Vec<i64>,
+    pub offset: i64,
+}
+
+impl From<&Strided> for Place {
+    fn from(place: &Strided) -> Place {
+        Place {
+            element_type: place.element_type(),
+            sizes: place.sizes().to_vec(),
+            strides: place.strides().to_vec(),
+            offset: place.offset(),
+        }
+    }
+}
+
+impl Place {
+    /// Rows and columns.
+    pub fn matrix(&self) -> (i64, i64) {
+        let rank = self.sizes.len();
+        (self.sizes[rank - 2], self.sizes[rank - 1])
+    }
+
+    pub fn width(&self) -> i64 {
+        i64::from(self.element_type.byte_width())
+    }
+
+    /// Column-major matrices one behind the other, columns at multiples of so many elements.
+    /// Matrices that this place repeats are there once.
+    pub fn columns(&self, multiple: i64) -> Place {
+        let (rows, columns) = self.matrix();
+        let rank = self.sizes.len();
+        let leading = (rows.max(1) as u64).next_multiple_of(multiple as u64) as i64;
+        let mut strides = vec![0; rank];
+        strides[rank - 2] = 1;
+        strides[rank - 1] = leading;
+        let mut stride = leading * columns;
+        for d in (0..rank - 2).rev() {
+            if self.strides[d] != 0 && self.sizes[d] > 1 {
+                strides[d] = stride;
+                stride *= self.sizes[d];
+            }
+        }
+        Place {
+            strides,
+            offset: 0,
+            ..self.clone()
+        }
+    }
+
+    /// A view of its elements, those that are repeated once.
+    pub fn view(&self, of: &Place) -> Result<StridedView, ViewError> {
+        let sizes: Vec<i64> = (0..self.sizes.len())
+            .map(|d| match of.strides[d] {
+                0 if d + 2 < self.sizes.len() => self.sizes[d].min(1),
+                _ => self.sizes[d],
+            })
+            .collect();
+        let width = self.width();
+        let strides: Vec<i64> = self.strides.iter().map(|stride| stride * width).collect();
+        StridedView::new(self.element_type, &sizes, &strides, self.offset * width)
+    }
+}
+
+/// How a matrix of a place lies: what BLAS can say of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lie {
+    pub transposed: bool,
+    pub leading: i64,
+}
+
+/// How the last two dimensions of a place lie, if one of them has stride 1 and the other one no
+/// less than the first one's size.
+pub(crate) fn lie(place: &Place) -> Option<Lie> {
+    let rank = place.sizes.len();
+    let (rows, columns) = place.matrix();
+    let (down, across) = (place.strides[rank - 2], place.strides[rank - 1]);
+    let fits = |minor: i64, size: i64, major: i64, others: i64| {
+        // Of a single line any distance will do: one that suits bytes, too.
+        let leading = match others {
+            1 => (size.max(1) as u64).next_multiple_of(4) as i64,
+            _ => major,
+        };
+        ((minor == 1 || size == 1) && leading >= size.max(1)).then_some(leading)
+    };
+    match fits(down, rows, across, columns) {
+        Some(leading) => Some(Lie {
+            transposed: false,
+            leading,
+        }),
+        None => fits(across, columns, down, rows).map(|leading| Lie {
+            transposed: true,
+            leading,
+        }),
+    }
+}
+
+/// An operand with its address and how its matrices lie.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part<'a> {
+    pub address: u64,
+    pub place: &'a Place,
+    pub lie: Lie,
+}
+
+/// The products of all matrices of operands: one for every step of the loops that a single batch
+/// stride does not reach.
+pub(crate) fn products(left: Part<'_>, right: Part<'_>, result: Part<'_>) -> Vec<Product> {
+    let place = result.place;
+    let batches = place.sizes.len() - 2;
+    let (m, n) = place.matrix();
+    let k = left.place.matrix().1;
+    let left_element_type = left.place.element_type;
+    let strides = [&result, &left, &right].map(|part| &part.place.strides[..batches]);
+    let mut loops = nest(&place.sizes[..batches], strides);
+    // The longest loop is one call.
+    let longest = (0..loops.len()).max_by_key(|&at| loops[at].extent);
+    let (batch, batch_strides) = match longest {
+        Some(at) => {
+            let l = loops.remove(at);
+            (l.extent, l.strides)
+        }
+        None => (1, [0; 3]),
+    };
+    let matrix = |part: &Part<'_>, offset: i64, batch_stride: i64| Matrix {
+        address: part
+            .address
+            .wrapping_add_signed((part.place.offset + offset) * part.place.width()),
+        transposed: part.lie.transposed,
+        leading: part.lie.leading,
+        batch_stride,
+    };
+    let mut offsets = vec![[0i64; 3]];
+    for l in loops {
+        offsets = offsets
+            .iter()
+            .flat_map(|at| {
+                (0..l.extent).map(move |step| [0, 1, 2].map(|n| at[n] + step * l.strides[n]))
+            })
+            .collect();
+    }
+    offsets
+        .into_iter()
+        .map(|[of_result, of_left, of_right]| {
+            let made = matrix(&result, of_result, batch_strides[0]);
+            let (a, b) = (
+                matrix(&left, of_left, batch_strides[1]),
+                matrix(&right, of_right, batch_strides[2]),
+            );
+            // A row-major result is the column-major one of the transposed product.
+            let flipped = |matrix: Matrix| Matrix {
+                transposed: !matrix.transposed,
+                ..matrix
+            };
+            let (m, n, left, right) = match made.transposed {
+                false => (m, n, a, b),
+                true => (n, m, flipped(b), flipped(a)),
+            };
+            Product {
+                element_type: left_element_type,
+                m,
+                n,
+                k,
+                batch,
+                left,
+                right,
+                result: Matrix {
+                    transposed: false,
+                    ..made
+                },
+            }
+        })
+        .collect()
+}
