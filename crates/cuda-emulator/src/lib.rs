@@ -10,3 +10,7 @@ mod product;
 pub use device::{Emulator, Options};
 pub use kernels::{Counts, PRESENT, Watch};
 pub use memory::Memory;
+
+/// A library with the driver's and cuBLAS's functions, which run on the host at once: its file, or
+/// nothing where there is no C++ compiler.
+pub const LIBRARY: &str = env!("MINORMAJOR_CUDA_LIBRARY");

@@ -5,9 +5,11 @@ mod compute;
 pub mod driver;
 pub mod launch;
 mod nest;
+mod nvidia;
 pub mod product;
 pub mod relayout;
 mod staging;
 mod walk;
 
 pub use backend::CudaBackend;
+pub use nvidia::{Cuda, Library, PTX, register};
