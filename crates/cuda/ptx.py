@@ -1,4 +1,7 @@
-"""Compiles kernels.cu to PTX with NVRTC: `ptx.py OUT`. Started by `cargo xtask ptx`."""
+"""Compiles kernels.cu to PTX with NVRTC and prints where ptxas is: `ptx.py OUT`.
+
+Started by `cargo xtask ptx`, with an interpreter that has the wheels of requirements.txt.
+"""
 
 import ctypes
 import glob
@@ -12,16 +15,19 @@ OPTIONS = ["--gpu-architecture=compute_80", "--std=c++17", "--device-as-default-
            "--fmad=false"]
 
 
-def library():
-    """NVRTC, from the wheel that is installed beside this interpreter's packages."""
+def installed(*path):
+    """A file of a wheel that is installed beside this interpreter's packages."""
     for folder in sys.path:
-        found = glob.glob(os.path.join(folder, "nvidia", "cuda_nvrtc", "lib", "libnvrtc.so.*"))
+        found = glob.glob(os.path.join(folder, "nvidia", *path))
         if found:
-            # NVRTC looks for its builtins by name only.
-            for builtins in glob.glob(os.path.join(os.path.dirname(found[0]), "libnvrtc-builtins.so.*")):
-                ctypes.CDLL(builtins)
-            return ctypes.CDLL(found[0])
-    sys.exit("libnvrtc was not found: install nvidia-cuda-nvrtc-cu12")
+            return found[0]
+    sys.exit(f"{path[-1]} was not found: install the wheels of requirements.txt")
+
+
+def library():
+    # NVRTC looks for its builtins by name only.
+    ctypes.CDLL(installed("cuda_nvrtc", "lib", "libnvrtc-builtins.so.*"))
+    return ctypes.CDLL(installed("cuda_nvrtc", "lib", "libnvrtc.so.*"))
 
 
 def compile_ptx():
@@ -64,3 +70,4 @@ def compile_ptx():
 
 with open(sys.argv[1], "w", encoding="ascii") as out:
     out.write(compile_ptx())
+print(installed("cuda_nvcc", "bin", "ptxas"))

@@ -7,8 +7,8 @@ The project's own commands.
 usage: cargo xtask <COMMAND>
 
   test [--quick]
-      All checks and tests: format, clippy, documentation, the release binary,
-      the Python environment that tests compare with, every test, the Python
+      All checks and tests: format, clippy, documentation, the CUDA kernels' PTX,
+      the release binary, the Python environment that tests compare with, every test, the Python
       package and its tests, the counts of instructions, 20000 cases beside XLA, the commands in README.md and docs/,
       and ten seconds of each fuzz target.
       --quick leaves out what needs a release build, and fuzzing.
@@ -31,6 +31,11 @@ usage: cargo xtask <COMMAND>
       Counts the instructions of small relayouts and of planning them, and fails
       where one takes more than bench/instructions.tsv says. --update writes that
       table anew.
+
+  ptx [--check]
+      Compiles the CUDA kernels to crates/cuda/kernels.ptx, with NVIDIA's compilers
+      from PyPI, and to machine code for two cards; fails where one spills
+      registers. --check only compares the shipped PTX with what the sources give.
 
   sanitize [--python]
       Runs the kernels' tests under the address sanitizer, on every instruction
@@ -91,6 +96,11 @@ pub enum Request {
     Instructions {
         /// Write the table anew.
         update: bool,
+    },
+    /// The CUDA kernels' PTX.
+    Ptx {
+        /// Compare only.
+        check: bool,
     },
     /// Random cases beside XLA.
     Conformance(Cases),
@@ -205,6 +215,7 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, String>
         "instructions" => {
             parse_flag(&command, &rest, "--update").map(|update| Request::Instructions { update })
         }
+        "ptx" => parse_flag(&command, &rest, "--check").map(|check| Request::Ptx { check }),
         "conformance" => parse_cases(rest.into_iter()),
         "conformance-table" => parse_bare(&command, &rest, Request::ConformanceTable),
         "bitcasts" => parse_bitcasts(&rest),

@@ -16,6 +16,7 @@ mod large;
 mod markdown;
 mod package;
 mod process;
+mod ptx;
 mod python;
 mod sanitize;
 mod steps;
@@ -62,6 +63,7 @@ fn carry_out(request: Request) -> Result<(), Failure> {
             package::test(&workspace, python.as_deref())
         }
         Request::Wheel => package::wheel(&Workspace::find()?),
+        Request::Ptx { check } => ptx::run(&Workspace::find()?, !check),
         Request::Sanitize { python: false } => sanitize::run(&Workspace::find()?),
         Request::Sanitize { python: true } => sanitize::python(&Workspace::find()?),
         Request::Conformance(cases) => conformance::run(&Workspace::find()?, cases),

@@ -17,7 +17,7 @@ use crate::workspace::Workspace;
 /// In CI (`CI=true`), when there is no interpreter; anywhere, when the project's own
 /// list of requirements can't be read.
 pub fn environment(workspace: &Workspace) -> Result<Option<PathBuf>, Failure> {
-    let environment = Environment::new(workspace, "python", "xtask/requirements.txt")?;
+    let environment = Environment::new(workspace, "python", "xtask/requirements.txt", "numpy")?;
     match environment.prepare() {
         Ok(python) => {
             let versions = "import sys, numpy; \
@@ -41,7 +41,7 @@ pub fn environment(workspace: &Workspace) -> Result<Option<PathBuf>, Failure> {
 ///
 /// When there is no interpreter.
 pub fn peers(workspace: &Workspace) -> Result<PathBuf, Failure> {
-    let environment = Environment::new(workspace, "peers", "bench/peers.txt")?;
+    let environment = Environment::new(workspace, "peers", "bench/peers.txt", "numpy")?;
     if environment.is_made() {
         return Ok(environment.python());
     }
@@ -62,16 +62,42 @@ pub fn peers(workspace: &Workspace) -> Result<PathBuf, Failure> {
     Ok(environment.python())
 }
 
+/// The interpreter with NVIDIA's compilers of kernels; `None` where they can't be had, which outside CI
+/// only leaves that check out.
+///
+/// # Errors
+///
+/// As [`environment`].
+pub fn cuda(workspace: &Workspace) -> Result<Option<PathBuf>, Failure> {
+    let list = "crates/cuda/requirements.txt";
+    let environment = Environment::new(workspace, "cuda", list, "nvidia.cuda_nvrtc")?;
+    match environment.prepare() {
+        Ok(python) => Ok(Some(python)),
+        Err(failure) if process::is_ci() => Err(failure),
+        Err(failure) => {
+            println!("The kernels are not compiled: {failure}.");
+            Ok(None)
+        }
+    }
+}
+
 /// A folder with an interpreter and what a list of requirements names.
 struct Environment {
     folder: PathBuf,
     list: PathBuf,
     /// The list's text.
     wanted: String,
+    /// What can be imported once it is made.
+    module: &'static str,
 }
 
 impl Environment {
-    fn new(workspace: &Workspace, folder: &str, list: &str) -> Result<Environment, Failure> {
+    fn new(
+        workspace: &Workspace,
+        folder: &str,
+        list: &str,
+        module: &'static str,
+    ) -> Result<Environment, Failure> {
         let list = workspace.root().join(list);
         let wanted =
             fs::read_to_string(&list).map_err(|error| Failure::io("read", &list, &error))?;
@@ -79,6 +105,7 @@ impl Environment {
             folder: workspace.target().join(folder),
             list,
             wanted,
+            module,
         })
     }
 
@@ -106,9 +133,9 @@ impl Environment {
     }
 
     fn is_made(&self) -> bool {
-        let has_numpy = ["-c", "import numpy"];
+        let import = format!("import {}", self.module);
         fs::read_to_string(self.stamp()).is_ok_and(|made| made == self.wanted)
-            && process::output_of(Command::new(self.python()).args(has_numpy)).is_ok()
+            && process::output_of(Command::new(self.python()).args(["-c", &import])).is_ok()
     }
 
     fn create(&self) -> Result<(), Failure> {

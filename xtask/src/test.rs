@@ -14,6 +14,7 @@ use crate::fuzz;
 use crate::instructions;
 use crate::package;
 use crate::process;
+use crate::ptx;
 use crate::python;
 use crate::steps::Steps;
 use crate::workspace::Workspace;
@@ -40,6 +41,7 @@ pub fn run(workspace: &Workspace, quick: bool) -> Result<(), Failure> {
                 .env("RUSTDOCFLAGS", "-Dwarnings"),
         )
     })?;
+    steps.run("CUDA kernels", || ptx::run(workspace, false))?;
     if !quick {
         steps.run("release binary", || build_release(workspace))?;
     }

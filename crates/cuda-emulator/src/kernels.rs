@@ -77,6 +77,23 @@ mod foreign {
     }
 }
 
+/// Bytes of a kernel's parameters; 0 where there is none of this name.
+pub fn parameter_bytes(kernel: &str) -> u64 {
+    #[cfg(emulator)]
+    {
+        let Ok(name) = std::ffi::CString::new(kernel) else {
+            return 0;
+        };
+        // SAFETY: the name ends with a zero byte.
+        unsafe { foreign::minormajor_emulator_params(name.as_ptr()) }
+    }
+    #[cfg(not(emulator))]
+    {
+        let _ = kernel;
+        0
+    }
+}
+
 /// Runs a launch on memory of which nothing but these regions may be touched.
 ///
 /// # Safety
@@ -90,8 +107,7 @@ pub(crate) unsafe fn run(
 ) -> Result<Counts, String> {
     let name = std::ffi::CString::new(launch.kernel.as_bytes())
         .map_err(|_| "a kernel's name has a zero byte".to_owned())?;
-    // SAFETY: the name ends with a zero byte.
-    let expected = unsafe { foreign::minormajor_emulator_params(name.as_ptr()) };
+    let expected = parameter_bytes(&launch.kernel);
     if expected == 0 {
         return Err(format!("there is no kernel {}", launch.kernel));
     }

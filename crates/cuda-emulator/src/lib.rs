@@ -8,7 +8,7 @@ mod memory;
 mod product;
 
 pub use device::{Emulator, Options};
-pub use kernels::{Counts, PRESENT, Watch};
+pub use kernels::{Counts, PRESENT, Watch, parameter_bytes};
 pub use memory::Memory;
 
 /// A library with the driver's and cuBLAS's functions, which run on the host at once: its file, or

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use minormajor::backend::{Backend, DeviceError, Devices, Distribution, Operand, Strided};
 use minormajor::{ElementType, Plan, Shape};
 use minormajor_cuda::{Cuda, CudaBackend, Library};
-use minormajor_cuda_emulator::{LIBRARY, PRESENT};
+use minormajor_cuda_emulator::{LIBRARY, PRESENT, parameter_bytes};
 
 fn backend() -> Option<CudaBackend> {
     if !PRESENT {
@@ -103,6 +103,32 @@ fn libraries_that_are_missing_are_named() {
         let expected = "cuda:0 needs cuBLAS, for matrix products (libno-such-blas.so: ";
         assert!(error.starts_with(expected), "{error}");
     }
+}
+
+/// What a device runs takes the parameters that the host's copy of it does.
+#[test]
+fn shipped_kernels_take_the_same_parameters() {
+    if !PRESENT {
+        println!("skipped: the emulator was built without a C++ compiler");
+        return;
+    }
+    let mut kernels = 0;
+    for line in minormajor_cuda::PTX
+        .lines()
+        .filter(|line| line.contains("_param_0["))
+    {
+        // .param .align 8 .b8 runs_1_param_0[2000]
+        let (front, size) = line.split_once("_param_0[").unwrap();
+        let name = front.split_whitespace().last().unwrap();
+        let size: u64 = size.split(']').next().unwrap().parse().unwrap();
+        assert_eq!(parameter_bytes(name), size, "{name}");
+        kernels += 1;
+    }
+    assert_eq!(
+        kernels,
+        minormajor_cuda::PTX.matches(".visible .entry ").count()
+    );
+    assert!(kernels > 100, "{kernels}");
 }
 
 /// With a driver or without: devices are there, or a reason is.
