@@ -160,6 +160,14 @@ int cuMemcpyDtoHAsync_v2(void* to, u64 from, size_t bytes, void* stream) {
     std::memcpy(to, reinterpret_cast<void*>(from), bytes);
     return OK;
 }
+int cuMemcpyDtoDAsync_v2(u64 to, u64 from, size_t bytes, void* stream) {
+    IN_CONTEXT;
+    if (!inside(from, bytes) || !inside(to, bytes) || streams.count(stream) == 0) {
+        return INVALID_VALUE;
+    }
+    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes);
+    return OK;
+}
 int cuMemsetD8Async(u64 address, u8 value, size_t bytes, void* stream) {
     IN_CONTEXT;
     if (!inside(address, bytes) || streams.count(stream) == 0) {

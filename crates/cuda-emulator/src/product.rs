@@ -21,7 +21,7 @@ pub(crate) fn run(memory: &mut Memory, product: &Product) -> Result<(), String> 
         }),
         ElementType::S8 => {
             let operands = [product.left, product.right];
-            let is_aligned = |m: &Matrix| m.leading % 4 == 0 && m.address % 4 == 0;
+            let is_aligned = |m: &Matrix| m.leading % 4 == 0 && m.address.is_multiple_of(4);
             if !operands.iter().all(is_aligned) {
                 return Err(format!("bytes are not at multiples of four: {product:?}"));
             }

@@ -138,10 +138,10 @@ mod tests {
                 .chain([0x7fff_ffff, 0x7fff_fffe, 0x5555_5555])
                 .filter(|&n| n < 1 << 31);
             for n in dividends {
-                let high = (u64::from(n) * u64::from(short.magic) >> 32) as u32;
+                let high = ((u64::from(n) * u64::from(short.magic)) >> 32) as u32;
                 assert_eq!((high + n) >> short.shift, n / divisor, "{n} / {divisor}");
                 let n = u64::from(n) << 31 | u64::from(n);
-                let high = (u128::from(n) * u128::from(long.magic) >> 64) as u64;
+                let high = ((u128::from(n) * u128::from(long.magic)) >> 64) as u64;
                 let quotient = (high + n) >> long.shift;
                 assert_eq!(quotient, n / u64::from(divisor), "{n} / {divisor}");
             }

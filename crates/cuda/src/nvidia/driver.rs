@@ -45,6 +45,7 @@ library! {
         fn cuMemFreeHost(pointer: *mut c_void);
         fn cuMemcpyHtoDAsync_v2(to: u64, from: *const c_void, bytes: usize, stream: *mut c_void);
         fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: u64, bytes: usize, stream: *mut c_void);
+        fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: *mut c_void);
         fn cuMemsetD8Async(address: u64, value: u8, bytes: usize, stream: *mut c_void);
         fn cuStreamCreate(stream: *mut *mut c_void, flags: c_uint);
         fn cuStreamDestroy_v2(stream: *mut c_void);

@@ -292,6 +292,17 @@ impl Cuda {
         Ok(function)
     }
 
+    /// Copies bytes inside the device, in the main queue.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`].
+    pub fn copy(&self, from: u64, to: u64, bytes: u64) -> Result<(), Fault> {
+        let api = self.context.enter()?;
+        let stream = self.stream(Queue::Main);
+        call!(api, cuMemcpyDtoDAsync_v2, to, from, bytes as usize, stream)
+    }
+
     /// Seconds that work takes on the device: all that `work` queues in the main queue.
     ///
     /// # Errors

@@ -132,7 +132,9 @@ impl<'a> Tile<'a> {
             }
             let most = ENOUGH_BYTES / self.bytes();
             // A divisor: chunks of these loops are never ragged.
-            let steps = (2..=most.min(extent)).rev().find(|n| extent.is_multiple_of(*n));
+            let steps = (2..=most.min(extent))
+                .rev()
+                .find(|n| extent.is_multiple_of(*n));
             if let Some(steps) = steps {
                 self.steps[at] = steps;
                 self.others.push(at);
@@ -157,7 +159,10 @@ impl<'a> Tile<'a> {
             let extent = self.region.loops[at].extent;
             self.steps[at] = match self.is_last(at) {
                 true => half,
-                false => (1..=half).rev().find(|n| extent.is_multiple_of(*n)).unwrap_or(1),
+                false => (1..=half)
+                    .rev()
+                    .find(|n| extent.is_multiple_of(*n))
+                    .unwrap_or(1),
             };
             for side in [&mut self.load_columns, &mut self.store_columns] {
                 if self.steps[at] == 1 {
