@@ -7,6 +7,7 @@
 #define MM_MEMBER inline
 #define MM_UNROLL
 #define MM_LOOP
+#define MM_UNROLL_4
 
 // Each throws a Fault where the access is not allowed.
 void note_global(u64 address, u32 bytes, bool writes);

@@ -30,6 +30,8 @@ struct alignas(16) u128 {
 #define MM_MEMBER __device__ __forceinline__
 #define MM_UNROLL _Pragma("unroll")
 #define MM_LOOP _Pragma("unroll 1")
+// Several reads are under way at once.
+#define MM_UNROLL_4 _Pragma("unroll 4")
 
 template <class V>
 MM_DEVICE V read(u64 address) {

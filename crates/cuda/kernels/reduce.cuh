@@ -99,7 +99,7 @@ struct ReduceKernel {
                 u64 from = p.source + offset_of(p.kept, p.kept_count, output);
                 u64 end = (segment + 1) * p.length;
                 end = end < p.reduced ? end : p.reduced;
-                MM_LOOP
+                MM_UNROLL_4
                 for (u64 n = segment * p.length + lane; n < end; n += 1u << p.lanes) {
                     In in = read<In>(from + offset_of(p.along, p.reduced_count, n));
                     sum = R::join(sum, R::value(in));

@@ -27,6 +27,10 @@ pub struct CudaBackend {
     notes: Mutex<Vec<String>>,
 }
 
+/// Elements from which an operand in another order is brought into the result's first: fewer stay in
+/// a cache.
+const MANY: i64 = 1 << 16;
+
 /// Notes that are kept; older ones are dropped.
 const NOTES: usize = 100;
 
@@ -267,12 +271,50 @@ impl CudaBackend {
         }
     }
 
-    fn side<'a>(&self, argument: &'a Argument<'a>) -> Result<Side<'a>, DeviceError> {
-        Ok(match argument {
-            Argument::Array(operand) => {
+    /// A copy of a side whose neighbours lie far apart where those of the result do not: reading it
+    /// as it is would read each sector of memory several times.
+    fn ordered(
+        &self,
+        argument: &Argument<'_>,
+        result: &Strided,
+    ) -> Result<Option<Memory>, DeviceError> {
+        let Argument::Array(operand) = argument else {
+            return Ok(None);
+        };
+        let place = &operand.place;
+        if place.elements() < MANY || !compute::is_scattered(place, result) {
+            return Ok(None);
+        }
+        let width = i64::from(place.element_type().byte_width());
+        let view = |place: &Strided| {
+            let strides: Vec<i64> = place
+                .strides()
+                .iter()
+                .map(|stride| stride * width)
+                .collect();
+            let offset = place.offset() * width;
+            StridedView::new(place.element_type(), place.sizes(), &strides, offset)
+        };
+        let (from, to) = (view(place), view(result));
+        let from = from.map_err(|error| self.failed(error))?;
+        let to = to.map_err(|error| self.failed(error))?;
+        let plan = Plan::new(&from, &to).map_err(|error| self.failed(error))?;
+        Ok(Some(self.relaid(&plan, self.memory(operand.storage)?)?))
+    }
+
+    /// A side of an operation, or its copy in the order of the result.
+    fn side<'a>(
+        &self,
+        argument: &'a Argument<'a>,
+        copy: &Option<Memory>,
+        result: &'a Strided,
+    ) -> Result<Side<'a>, DeviceError> {
+        Ok(match (argument, copy) {
+            (Argument::Array(_), Some(copy)) => Side::Array(copy.address, result),
+            (Argument::Array(operand), None) => {
                 Side::Array(self.memory(operand.storage)?.address, &operand.place)
             }
-            Argument::Scalar(value) => Side::Scalar(*value),
+            (Argument::Scalar(value), _) => Side::Scalar(*value),
         })
     }
 
@@ -445,7 +487,11 @@ impl Backend for CudaBackend {
         right: &Argument<'_>,
         result: &Strided,
     ) -> Result<Arc<dyn Storage>, DeviceError> {
-        let sides = [self.side(left)?, self.side(right)?];
+        let copies = [self.ordered(left, result)?, self.ordered(right, result)?];
+        let sides = [
+            self.side(left, &copies[0], result)?,
+            self.side(right, &copies[1], result)?,
+        ];
         let made = self.new_memory(Queue::Main, result.bytes())?;
         if made.bytes > 0 {
             let card = self.driver.card();

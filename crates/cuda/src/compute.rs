@@ -125,6 +125,15 @@ pub(crate) fn binary(
     })
 }
 
+/// Whether neighbours of a dense result are far apart in an operand that has others side by side.
+pub(crate) fn is_scattered(place: &Strided, result: &Strided) -> bool {
+    let loops = nest(result.sizes(), [result.strides(), place.strides()]);
+    let repeats = loops.iter().any(|l| l.strides[1] == 0);
+    !repeats
+        && loops.first().is_some_and(|l| l.strides[1].abs() > 1)
+        && loops.iter().any(|l| l.strides[1].abs() == 1)
+}
+
 fn walk<const N: usize>(
     loops: &[Nested<N>],
     width: i64,

@@ -431,6 +431,36 @@ fn what_is_missing_is_said() {
     );
 }
 
+/// An operand in another order than the result's goes through tiles first.
+#[test]
+fn large_operands_in_another_order() {
+    if !is_there() {
+        return;
+    }
+    let (emulator, cuda) = device();
+    let cpu = CpuBackend::row_major();
+    let bytes_of = numbers(ElementType::S16, 300 * 257, 5);
+    let result = Strided::dense(ElementType::S16, &[300, 257], &[0, 1]);
+    let rows = Strided::dense(ElementType::S16, &[300, 257], &[1, 0]);
+    let run = |backend: &dyn Backend| {
+        let storage = backend.upload(&bytes_of).unwrap();
+        let side = |place: &Strided| {
+            Argument::Array(Operand {
+                storage: &*storage,
+                place: place.clone(),
+            })
+        };
+        let made = backend.binary(Binary::Subtract, &side(&rows), &side(&result), &result);
+        bytes(backend, &*made.unwrap())
+    };
+    assert!(run(&cuda) == run(&cpu));
+    let kernels = emulator.take_launched();
+    assert!(
+        kernels.iter().any(|kernel| kernel.starts_with("tiles_2")),
+        "{kernels:?}"
+    );
+}
+
 /// What BLAS can say of an operand is not copied; what it can't is, and a note says so.
 #[test]
 fn products_take_views_without_copies() {
