@@ -65,7 +65,7 @@ struct Launch : Runner {
     std::vector<Touched> touched;
     // Who wrote a byte of global memory: only in launches that are small enough to note it.
     std::vector<std::vector<u32>> writers;
-    std::vector<std::vector<Asked>> asked = std::vector<std::vector<Asked>>(MM_THREADS);
+    std::vector<std::vector<Asked>> asked;
     Counts counts = {};
     u32 epoch = 0, block = 0, thread = 0;
     u64 last = 0;
@@ -83,9 +83,7 @@ struct Launch : Runner {
             for (u32 warp = 0; warp < MM_THREADS / 32 && epoch > 2; warp++) {
                 count_warp(warp);
             }
-            for (auto& a : asked) {
-                a.clear();
-            }
+            asked.assign(MM_THREADS, {});
         }
     }
 
@@ -167,10 +165,10 @@ void note_global(u64 address, u32 bytes, bool writes) {
         return address >= r.address && address + bytes <= r.address + r.bytes;
     };
     if (l.last >= l.count || !inside(l.regions[l.last])) {
-        u64 k = 0;
-        while (k < l.count && !inside(l.regions[k])) {
-            k++;
-        }
+        // The last region that begins at the address or before; they are in order.
+        auto above = [](u64 a, const Region& r) { return a < r.address; };
+        u64 k = std::upper_bound(l.regions, l.regions + l.count, address, above) - l.regions;
+        k = k > 0 && inside(l.regions[k - 1]) ? k - 1 : l.count;
         if (k == l.count) {
             i64 nearest = -1, distance = 0;
             for (u64 n = 0; n < l.count; n++) {
@@ -271,6 +269,9 @@ extern "C" int minormajor_emulator_run(const char* name, const u8* params, u32 g
         launch.backwards = flags & 2;
         launch.shared.resize(shared);
         launch.touched.resize(shared);
+        if (launch.notes) {
+            launch.asked.resize(MM_THREADS);
+        }
         if (flags & 4) {
             launch.writers.resize(count);
         }

@@ -252,7 +252,7 @@ impl Driver for Emulator {
     }
 
     fn pinned(&self, bytes: usize) -> Result<Box<dyn Pinned>, Fault> {
-        Ok(Box::new(Host(vec![0x5a; bytes])))
+        Ok(Box::new(Host(vec![0; bytes])))
     }
 
     fn send(

@@ -324,19 +324,19 @@ proptest! {
             let plan = Plan::new(&from, &to).unwrap();
             let source = oracle::elements(&from);
             let before = vec![0; to.allocated_bytes().unwrap() as usize];
-            let expected = match plan.class() {
-                // Nothing but a copy: bits behind the last packed element too.
-                PlanClass::Identity => source.clone(),
-                _ => oracle::relayout(&from, &source, &to, &before),
+            let expected = oracle::relayout(&from, &source, &to, &before);
+            // Where elements stay where they are, what belongs to none of them may stay too.
+            let is_right = |made: &[u8]| {
+                made == expected || plan.class() == PlanClass::Identity && made == source
             };
             let storage = cuda.upload(&source).unwrap();
             let moved = cuda.relayout(&plan, &*storage).unwrap();
-            prop_assert_eq!(&bytes(&cuda, &*moved), &expected, "relayout of {} to {}", &from, &to);
+            prop_assert!(is_right(&bytes(&cuda, &*moved)), "relayout of {} to {}", &from, &to);
             let moved = cuda.upload_relaid(&plan, &source).unwrap();
-            prop_assert_eq!(&bytes(&cuda, &*moved), &expected, "upload of {} to {}", &from, &to);
+            prop_assert!(is_right(&bytes(&cuda, &*moved)), "upload of {} to {}", &from, &to);
             let mut into = vec![0; expected.len()];
             cuda.download_relaid(&plan, &*storage, &mut into).unwrap();
-            prop_assert_eq!(&into, &expected, "download of {} to {}", &from, &to);
+            prop_assert!(is_right(&into), "download of {} to {}", &from, &to);
         }
     }
 }
