@@ -58,7 +58,12 @@ pub(super) fn first(names: &[OsString]) -> Result<libloading::Library, String> {
         match unsafe { libloading::Library::new(name) } {
             Ok(library) => return Ok(library),
             Err(error) => {
-                reason.get_or_insert_with(|| format!("{}: {error}", name.display()));
+                // Some systems name the library themselves.
+                let (name, error) = (name.display().to_string(), error.to_string());
+                reason.get_or_insert_with(|| match error.contains(&name) {
+                    true => error,
+                    false => format!("{name}: {error}"),
+                });
             }
         }
     }
