@@ -7,6 +7,7 @@
 
 use std::mem::MaybeUninit;
 
+use crate::order::Order;
 use crate::simd::Vector;
 
 /// Where the rows or the columns of a tile are.
@@ -196,7 +197,7 @@ unsafe fn interleave<V: Vector, const W: usize>(v: [V; 16]) -> [V; 16] {
 /// Moves `height` rows of `breadth` elements to as many columns, block by block down the rows. A last block that is not
 /// whole is moved back to be so: some elements are then written twice.
 ///
-/// `ask` is told each row that a block starts with.
+/// `ask` is told each row that a block starts with, and `order` says what becomes of the bytes of an element.
 ///
 /// # Safety
 ///
@@ -208,6 +209,7 @@ pub(crate) unsafe fn tile<V: Vector, const W: usize, const STREAM: bool>(
     height: usize,
     columns: impl Places,
     breadth: usize,
+    order: impl Order,
     ask: impl Fn(usize),
 ) {
     let (n, c) = (V::BYTES / W, 16 / W);
@@ -226,6 +228,7 @@ pub(crate) unsafe fn tile<V: Vector, const W: usize, const STREAM: bool>(
                 let row = |i| rows.at(r + i).add(q * W);
                 let put = |m, v: V| {
                     let to = columns.at(q + m).cast_mut().add(r * W);
+                    let v = order.mix(v);
                     if STREAM { v.stream(to) } else { v.store(to) }
                 };
                 if wide {

@@ -8,6 +8,7 @@ use std::marker::PhantomData;
 use crate::around::{Around, Each};
 use crate::axis::Pointers;
 use crate::block::{Places, Steps, Table, square};
+use crate::order::Order;
 use crate::plane::{AHEAD, At, Plane, STRIP, Strips};
 use crate::simd::{Set, Vector, Work, prefetch};
 
@@ -19,12 +20,13 @@ const NEAR: usize = 256 << 10;
 /// # Safety
 ///
 /// As `plane::run`, for elements of `W` bytes.
-pub(crate) unsafe fn cached<S: Set, const W: usize>(plane: &Plane, at: At) {
+pub(crate) unsafe fn cached<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: At) {
     // SAFETY: the caller's promise. Tables have all places; a plane without two single loops or tables is walked.
     unsafe {
         match (plane.rows.single_stride(), plane.columns.single_stride()) {
-            (Some(pitch), Some(step)) => known::<S, W, _, _>(
+            (Some(pitch), Some(step)) => known::<S, O, W, _, _>(
                 plane,
+                order,
                 at,
                 move |from: *const u8, p: usize| Steps {
                     base: from.offset(p as isize * pitch),
@@ -35,8 +37,9 @@ pub(crate) unsafe fn cached<S: Set, const W: usize>(plane: &Plane, at: At) {
                     step,
                 },
             ),
-            _ if !plane.tables.0.is_empty() => known::<S, W, _, _>(
+            _ if !plane.tables.0.is_empty() => known::<S, O, W, _, _>(
                 plane,
+                order,
                 at,
                 |base: *const u8, p: usize| Table {
                     base,
@@ -49,7 +52,7 @@ pub(crate) unsafe fn cached<S: Set, const W: usize>(plane: &Plane, at: At) {
             ),
             _ => {
                 let set = PhantomData::<S>;
-                let mut walked = Walked::<S, W> { plane, set };
+                let mut walked = Walked::<S, O, W> { plane, order, set };
                 plane.around.walk(at.source, at.destination, &mut walked);
             }
         }
@@ -59,8 +62,9 @@ pub(crate) unsafe fn cached<S: Set, const W: usize>(plane: &Plane, at: At) {
 /// # Safety
 ///
 /// As `plane::run`, for elements of `W` bytes; `rows` and `columns` give the places from one on.
-unsafe fn known<S: Set, const W: usize, A: Places, B: Places>(
+unsafe fn known<S: Set, O: Order, const W: usize, A: Places, B: Places>(
     plane: &Plane,
+    order: O,
     at: At,
     rows: impl Fn(*const u8, usize) -> A + Copy,
     columns: impl Fn(*const u8, usize) -> B + Copy,
@@ -70,7 +74,8 @@ unsafe fn known<S: Set, const W: usize, A: Places, B: Places>(
     // SAFETY: the caller's promise; each vector is no longer than either axis.
     unsafe {
         if side < S::Quarter::BYTES {
-            S::enter(Elements::<W, _, _> {
+            S::enter(Elements::<O, W, _, _> {
+                order,
                 rows,
                 columns,
                 height,
@@ -79,7 +84,8 @@ unsafe fn known<S: Set, const W: usize, A: Places, B: Places>(
                 at,
             });
         } else if side >= S::Wide::BYTES {
-            S::enter(Known::<S::Wide, W, _, _> {
+            S::enter(Known::<S::Wide, O, W, _, _> {
+                order,
                 rows,
                 columns,
                 height,
@@ -89,7 +95,8 @@ unsafe fn known<S: Set, const W: usize, A: Places, B: Places>(
                 vector: PhantomData,
             });
         } else if side >= S::Half::BYTES {
-            S::enter(Known::<S::Half, W, _, _> {
+            S::enter(Known::<S::Half, O, W, _, _> {
+                order,
                 rows,
                 columns,
                 height,
@@ -99,7 +106,8 @@ unsafe fn known<S: Set, const W: usize, A: Places, B: Places>(
                 vector: PhantomData,
             });
         } else {
-            S::enter(Known::<S::Quarter, W, _, _> {
+            S::enter(Known::<S::Quarter, O, W, _, _> {
+                order,
                 rows,
                 columns,
                 height,
@@ -113,14 +121,15 @@ unsafe fn known<S: Set, const W: usize, A: Places, B: Places>(
 }
 
 /// A plane whose places are not known.
-struct Walked<'a, S, const W: usize> {
+struct Walked<'a, S, O, const W: usize> {
     plane: &'a Plane,
+    order: O,
     set: PhantomData<S>,
 }
 
-impl<S: Set, const W: usize> Each for Walked<'_, S, W> {
+impl<S: Set, O: Order, const W: usize> Each for Walked<'_, S, O, W> {
     unsafe fn each(&mut self, source: *const u8, destination: *mut u8) {
-        let plane = self.plane;
+        let (plane, order) = (self.plane, self.order);
         let end = plane.rows.len;
         let at = At {
             source,
@@ -130,13 +139,28 @@ impl<S: Set, const W: usize> Each for Walked<'_, S, W> {
         // SAFETY: the caller's promise; each vector is no longer than a column, and 16 bytes no longer than a row.
         unsafe {
             if plane.narrow(W, S::Quarter::BYTES) {
-                narrow::<W>(plane, at);
+                narrow::<O, W>(plane, order, at);
             } else if end * W >= S::Wide::BYTES {
-                S::enter(Strips::<S::Wide, W, false>::new(plane, at, 0, end));
+                S::enter(Strips::<S::Wide, O, W, false>::new(
+                    plane,
+                    order,
+                    at,
+                    0..end,
+                ));
             } else if end * W >= S::Half::BYTES {
-                S::enter(Strips::<S::Half, W, false>::new(plane, at, 0, end));
+                S::enter(Strips::<S::Half, O, W, false>::new(
+                    plane,
+                    order,
+                    at,
+                    0..end,
+                ));
             } else {
-                S::enter(Strips::<S::Quarter, W, false>::new(plane, at, 0, end));
+                S::enter(Strips::<S::Quarter, O, W, false>::new(
+                    plane,
+                    order,
+                    at,
+                    0..end,
+                ));
             }
         }
     }
@@ -148,7 +172,8 @@ impl<S: Set, const W: usize> Each for Walked<'_, S, W> {
 ///
 /// As `plane::run`; `rows` and `columns` give the places from a row or a column on. There are at least `V::BYTES / W` rows and
 /// as many columns.
-struct Known<'a, V, const W: usize, R, C> {
+struct Known<'a, V, O, const W: usize, R, C> {
+    order: O,
     rows: R,
     columns: C,
     height: usize,
@@ -158,9 +183,10 @@ struct Known<'a, V, const W: usize, R, C> {
     vector: PhantomData<V>,
 }
 
-impl<V, const W: usize, R, C, A, B> Work for Known<'_, V, W, R, C>
+impl<V, O, const W: usize, R, C, A, B> Work for Known<'_, V, O, W, R, C>
 where
     V: Vector,
+    O: Order,
     R: Fn(*const u8, usize) -> A + Copy,
     C: Fn(*const u8, usize) -> B + Copy,
     A: Places,
@@ -178,9 +204,10 @@ where
     }
 }
 
-impl<V, const W: usize, R, C, A, B> Each for Known<'_, V, W, R, C>
+impl<V, O, const W: usize, R, C, A, B> Each for Known<'_, V, O, W, R, C>
 where
     V: Vector,
+    O: Order,
     R: Fn(*const u8, usize) -> A + Copy,
     C: Fn(*const u8, usize) -> B + Copy,
     A: Places,
@@ -190,6 +217,7 @@ where
     unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
         // Copies, as what is behind `self` would be read again after every store.
         let Known {
+            order,
             rows,
             columns,
             height,
@@ -217,7 +245,10 @@ where
                                 prefetch(rows.at(i).wrapping_add(AHEAD));
                             }
                         }
-                        square::<V, W>(|i| rows.at(i), |m, v: V| v.store(columns.at(m).cast_mut()));
+                        square::<V, W>(
+                            |i| rows.at(i),
+                            |m, v: V| order.mix(v).store(columns.at(m).cast_mut()),
+                        );
                     }
                     r += n;
                 }
@@ -233,7 +264,8 @@ where
 /// # Safety (of `work`)
 ///
 /// As `plane::run`; `rows` and `columns` give the places from a row or a column on.
-struct Elements<'a, const W: usize, R, C> {
+struct Elements<'a, O, const W: usize, R, C> {
+    order: O,
     rows: R,
     columns: C,
     height: usize,
@@ -242,8 +274,9 @@ struct Elements<'a, const W: usize, R, C> {
     at: At,
 }
 
-impl<const W: usize, R, C, A, B> Work for Elements<'_, W, R, C>
+impl<O, const W: usize, R, C, A, B> Work for Elements<'_, O, W, R, C>
 where
+    O: Order,
     R: Fn(*const u8, usize) -> A + Copy,
     C: Fn(*const u8, usize) -> B + Copy,
     A: Places,
@@ -261,8 +294,9 @@ where
     }
 }
 
-impl<const W: usize, R, C, A, B> Each for Elements<'_, W, R, C>
+impl<O, const W: usize, R, C, A, B> Each for Elements<'_, O, W, R, C>
 where
+    O: Order,
     R: Fn(*const u8, usize) -> A + Copy,
     C: Fn(*const u8, usize) -> B + Copy,
     A: Places,
@@ -270,12 +304,10 @@ where
 {
     #[inline(always)]
     unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
-        let (rows, columns) = ((self.rows)(from, 0), (self.columns)(to, 0));
+        let (order, rows, columns) = (self.order, (self.rows)(from, 0), (self.columns)(to, 0));
         // SAFETY: element (p, q) of the plane, for both indices inside their axes.
         let element = |p: usize, q: usize| unsafe {
-            let from = rows.at(p).add(q * W).cast::<[u8; W]>();
-            let to = columns.at(q).cast_mut().add(p * W).cast::<[u8; W]>();
-            to.write_unaligned(from.read_unaligned());
+            order.element::<W>(rows.at(p).add(q * W), columns.at(q).cast_mut().add(p * W));
         };
         if self.height < self.breadth {
             for p in 0..self.height {
@@ -298,7 +330,7 @@ where
 /// # Safety
 ///
 /// As `plane::run`.
-unsafe fn narrow<const W: usize>(plane: &Plane, at: At) {
+unsafe fn narrow<O: Order, const W: usize>(plane: &Plane, order: O, at: At) {
     let At {
         source,
         destination,
@@ -318,11 +350,8 @@ unsafe fn narrow<const W: usize>(plane: &Plane, at: At) {
                 for (i, from) in from[..height].iter().enumerate() {
                     // SAFETY: element (p + i, q + j) of the plane.
                     unsafe {
-                        let element = from.add((q + j) * W).cast::<[u8; W]>().read_unaligned();
-                        to.cast_mut()
-                            .add((p + i) * W)
-                            .cast::<[u8; W]>()
-                            .write_unaligned(element);
+                        let to = to.cast_mut().add((p + i) * W);
+                        order.element::<W>(from.add((q + j) * W), to);
                     }
                 }
             }

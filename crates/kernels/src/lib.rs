@@ -40,6 +40,7 @@ mod lines;
 mod mapped;
 mod movement;
 mod nest;
+mod order;
 mod parts;
 mod pen;
 mod plane;

@@ -16,11 +16,13 @@
 //! that streaming does not suit, are moved by ordinary stores: see [`cached`](crate::cached).
 
 use std::marker::PhantomData;
+use std::ops::Range;
 
 use crate::around::Around;
 use crate::axis::{Axis, Pointers};
 use crate::block::{Listed, tile};
 use crate::cached::cached;
+use crate::order::{Mixed, Order, Same};
 use crate::simd::{LINE, Set, Vector, Work, prefetch};
 use crate::staged::{PACKED, Packed, Staged};
 
@@ -53,10 +55,18 @@ pub(crate) struct Plane {
     pub(crate) around: Around,
     /// All offsets of both axes, where they are few and not those of two single loops; otherwise empty.
     pub(crate) tables: (Box<[isize]>, Box<[isize]>),
+    /// What becomes of an element's bytes.
+    pub(crate) order: Option<Mixed>,
 }
 
 impl Plane {
-    pub(crate) fn new(rows: Axis, columns: Axis, stream: bool, around: Around) -> Plane {
+    pub(crate) fn new(
+        rows: Axis,
+        columns: Axis,
+        order: Option<Mixed>,
+        stream: bool,
+        around: Around,
+    ) -> Plane {
         let single = rows.single_stride().is_some() && columns.single_stride().is_some();
         let tables = if stream || single || rows.len.max(columns.len) > TABLE {
             Default::default()
@@ -69,6 +79,7 @@ impl Plane {
             stream,
             around,
             tables,
+            order,
         }
     }
 
@@ -87,12 +98,32 @@ impl Plane {
 pub(crate) unsafe fn run<S: Set>(plane: &Plane, width: usize, at: At) {
     // SAFETY: the caller's promise, passed on whole.
     unsafe {
+        if let Some(order) = plane.order {
+            return mixed::<S>(plane, order, width, at);
+        }
         match width {
-            1 => sized::<S, 1>(plane, at),
-            2 => sized::<S, 2>(plane, at),
-            4 => sized::<S, 4>(plane, at),
-            8 => sized::<S, 8>(plane, at),
-            _ => sized::<S, 16>(plane, at),
+            1 => sized::<S, _, 1>(plane, Same, at),
+            2 => sized::<S, _, 2>(plane, Same, at),
+            4 => sized::<S, _, 4>(plane, Same, at),
+            8 => sized::<S, _, 8>(plane, Same, at),
+            _ => sized::<S, _, 16>(plane, Same, at),
+        }
+    }
+}
+
+/// As `run`, for a plane of elements whose bytes change places; apart from it, so that others don't pay for it.
+///
+/// # Safety
+///
+/// As `run`.
+#[inline(never)]
+unsafe fn mixed<S: Set>(plane: &Plane, order: Mixed, width: usize, at: At) {
+    // SAFETY: the caller's promise, passed on whole.
+    unsafe {
+        match width {
+            4 => sized::<S, _, 4>(plane, order, at),
+            8 => sized::<S, _, 8>(plane, order, at),
+            _ => sized::<S, _, 16>(plane, order, at),
         }
     }
 }
@@ -100,19 +131,20 @@ pub(crate) unsafe fn run<S: Set>(plane: &Plane, width: usize, at: At) {
 /// # Safety
 ///
 /// As `run`, for elements of `W` bytes.
-unsafe fn sized<S: Set, const W: usize>(plane: &Plane, at: At) {
+unsafe fn sized<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: At) {
     let shift = at.destination as usize % LINE;
-    let whole = shift.is_multiple_of(W) && plane.columns.is_multiple_of(W as isize);
+    // Asked only where it matters: small planes are in a hurry.
+    let whole = || shift.is_multiple_of(W) && plane.columns.is_multiple_of(W as isize);
     // SAFETY: the caller's promise; each vector is no longer than a column, and 16 bytes no longer than a row.
     unsafe {
-        if !plane.stream || !whole || plane.narrow(W, S::Quarter::BYTES) {
-            cached::<S, W>(plane, at);
+        if !plane.stream || !whole() || plane.narrow(W, S::Quarter::BYTES) {
+            cached::<S, O, W>(plane, order, at);
         } else if plane.rows.len * W >= S::Wide::BYTES {
-            streamed::<S, S::Wide, W>(plane, at);
+            streamed::<S, S::Wide, O, W>(plane, order, at);
         } else if plane.rows.len * W >= S::Half::BYTES {
-            streamed::<S, S::Half, W>(plane, at);
+            streamed::<S, S::Half, O, W>(plane, order, at);
         } else {
-            streamed::<S, S::Quarter, W>(plane, at);
+            streamed::<S, S::Quarter, O, W>(plane, order, at);
         }
     }
 }
@@ -120,19 +152,24 @@ unsafe fn sized<S: Set, const W: usize>(plane: &Plane, at: At) {
 /// # Safety
 ///
 /// As `run`; there are at least `V::BYTES / W` rows and `16 / W` columns, and columns start at multiples of `W`.
-unsafe fn streamed<S: Set, V: Vector, const W: usize>(plane: &Plane, at: At) {
+unsafe fn streamed<S: Set, V: Vector, O: Order, const W: usize>(plane: &Plane, order: O, at: At) {
     let (line, rows, n) = (LINE / W, plane.rows.len, V::BYTES / W);
     let shift = at.destination as usize % LINE;
     let aligned = plane.columns.is_multiple_of(LINE as isize);
     let vector = PhantomData::<V>;
-    let plain = |first, end| Strips::<V, W, false>::new(plane, at, first, end);
-    let lines = |first, end| Strips::<V, W, true>::new(plane, at, first, end);
+    let plain = |first, end| Strips::<V, O, W, false>::new(plane, order, at, first..end);
+    let lines = |first, end| Strips::<V, O, W, true>::new(plane, order, at, first..end);
     // SAFETY: the caller's promise; the ranges of rows are inside the axis and as long as each callee asks.
     unsafe {
         if aligned && shift == 0 && rows.is_multiple_of(line) {
             S::enter(lines(0, rows));
         } else if plane.columns.first_stride() == (rows * W) as isize && rows <= PACKED {
-            S::enter(Packed::<V, W> { plane, at, vector });
+            S::enter(Packed::<V, O, W> {
+                plane,
+                order,
+                at,
+                vector,
+            });
         } else if rows < 4 * line {
             S::enter(plain(0, rows));
         } else if aligned {
@@ -146,7 +183,12 @@ unsafe fn streamed<S: Set, V: Vector, const W: usize>(plane: &Plane, at: At) {
                 S::enter(plain(rows - tail.next_multiple_of(n), rows));
             }
         } else {
-            S::enter(Staged::<V, W> { plane, at, vector });
+            S::enter(Staged::<V, O, W> {
+                plane,
+                order,
+                at,
+                vector,
+            });
         }
     }
 }
@@ -157,31 +199,34 @@ unsafe fn streamed<S: Set, V: Vector, const W: usize>(plane: &Plane, at: At) {
 ///
 /// As `run`. `end - first` is at least `V::BYTES / W`, and there are at least `16 / W` columns; if `STREAM`, the rows are
 /// whole lines that start on lines of every column.
-pub(crate) struct Strips<'a, V, const W: usize, const STREAM: bool> {
+pub(crate) struct Strips<'a, V, O, const W: usize, const STREAM: bool> {
     plane: &'a Plane,
+    order: O,
     at: At,
     first: usize,
     end: usize,
     vector: PhantomData<V>,
 }
 
-impl<'a, V, const W: usize, const STREAM: bool> Strips<'a, V, W, STREAM> {
-    pub(crate) fn new(plane: &'a Plane, at: At, first: usize, end: usize) -> Self {
+impl<'a, V, O, const W: usize, const STREAM: bool> Strips<'a, V, O, W, STREAM> {
+    pub(crate) fn new(plane: &'a Plane, order: O, at: At, rows: Range<usize>) -> Self {
         Strips {
             plane,
+            order,
             at,
-            first,
-            end,
+            first: rows.start,
+            end: rows.end,
             vector: PhantomData,
         }
     }
 }
 
-impl<V: Vector, const W: usize, const STREAM: bool> Work for Strips<'_, V, W, STREAM> {
+impl<V: Vector, O: Order, const W: usize, const STREAM: bool> Work for Strips<'_, V, O, W, STREAM> {
     #[inline(always)]
     unsafe fn work(self) {
         let Strips {
             plane,
+            order,
             at,
             first,
             end,
@@ -233,7 +278,7 @@ impl<V: Vector, const W: usize, const STREAM: bool> Work for Strips<'_, V, W, ST
                 // SAFETY: rows p..p + count are in the strip, columns q..q + breadth on the axis. Alignment by the
                 // caller's promise.
                 unsafe {
-                    tile::<V, W, STREAM>(rows, count, to, breadth, |r| {
+                    tile::<V, W, STREAM>(rows, count, to, breadth, order, |r| {
                         ask(&from[r..r + n], &next[r..r + n], q * W, columns * W, far)
                     });
                 }

@@ -7,6 +7,7 @@ use crate::isa::Isa;
 use crate::kernel::Kernel;
 use crate::lines::{Repeat, Reverse, Strided};
 use crate::nest::{Loop, Loops};
+use crate::order::{Mixed, Unit};
 use crate::plane::{At, Plane};
 use crate::runs::{Rows, Runs};
 use crate::simd::fence;
@@ -121,6 +122,11 @@ impl Prepared {
                 let line = outer.remove(d);
                 break strided(&mut outer, line);
             };
+            if let Some(unit) = Unit::find(&outer, width, d, s) {
+                (outer, width) = (unit.loops, unit.width);
+                let plane = plane(&mut outer, width, unit.d, unit.s, Some(unit.order), stream);
+                break Body::Plane(Box::new(plane));
+            }
             if let Some(few) = few(&outer, width, d, s) {
                 let (rows, columns, join) = few;
                 outer.remove(d.max(s));
@@ -153,7 +159,7 @@ impl Prepared {
                     )))
                 };
             }
-            break Body::Plane(Box::new(plane(&mut outer, width, d, s, stream)));
+            break Body::Plane(Box::new(plane(&mut outer, width, d, s, None, stream)));
         };
         Prepared {
             outer: outer.into_vec(),
@@ -332,7 +338,14 @@ fn few(outer: &[Loop], width: usize, d: usize, s: usize) -> Option<(Loop, Loop, 
 }
 
 /// Takes the loops of a plane out of a nest: `d` steps by an element in the destination, `s` in the source.
-fn plane(outer: &mut Loops, width: usize, d: usize, s: usize, stream: bool) -> Plane {
+fn plane(
+    outer: &mut Loops,
+    width: usize,
+    d: usize,
+    s: usize,
+    order: Option<Mixed>,
+    stream: bool,
+) -> Plane {
     let mut rows = Axis::new(outer[d].extent, outer[d].source);
     let mut columns = Axis::new(outer[s].extent, outer[s].destination);
     outer.remove(d.max(s));
@@ -344,7 +357,7 @@ fn plane(outer: &mut Loops, width: usize, d: usize, s: usize, stream: bool) -> P
     } else {
         Around::take(outer)
     };
-    Plane::new(rows, columns, stream, around)
+    Plane::new(rows, columns, order, stream, around)
 }
 
 /// Takes the loops out of a nest that continue its runs, on either side.

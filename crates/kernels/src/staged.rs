@@ -13,6 +13,7 @@ use std::mem::MaybeUninit;
 
 use crate::axis::Pointers;
 use crate::block::{Listed, Steps, tile};
+use crate::order::Order;
 use crate::plane::{AHEAD, At, FLY, Plane, ask};
 use crate::runs;
 use crate::simd::{LINE, Vector, Work};
@@ -28,16 +29,19 @@ struct Staging(MaybeUninit<[u8; STAGE]>);
 /// # Safety (of `work`)
 ///
 /// As `run`; both axes are at least as long as a vector, and all columns aligned to `W`.
-pub(crate) struct Staged<'a, V, const W: usize> {
+pub(crate) struct Staged<'a, V, O, const W: usize> {
     pub(crate) plane: &'a Plane,
+    pub(crate) order: O,
     pub(crate) at: At,
     pub(crate) vector: PhantomData<V>,
 }
 
-impl<V: Vector, const W: usize> Work for Staged<'_, V, W> {
+impl<V: Vector, O: Order, const W: usize> Work for Staged<'_, V, O, W> {
     #[inline(always)]
     unsafe fn work(self) {
-        let Staged { plane, at, .. } = self;
+        let Staged {
+            plane, order, at, ..
+        } = self;
         let At {
             source,
             destination,
@@ -98,7 +102,7 @@ impl<V: Vector, const W: usize> Work for Staged<'_, V, W> {
                         base: stage.add(low * W),
                         step: pitch as isize,
                     };
-                    tile::<V, W, false>(rows_of, high - low, to, breadth, |r| {
+                    tile::<V, W, false>(rows_of, high - low, to, breadth, order, |r| {
                         let r = low + r;
                         if r >= line {
                             ask(&from[r..r + n], &next[r..r + n], q * W, columns * W, AHEAD);
@@ -150,16 +154,19 @@ pub(crate) const PACKED: usize = 512;
 /// # Safety (of `work`)
 ///
 /// As `run`; both axes are at least as long as a vector, and there are at most `PACKED` rows.
-pub(crate) struct Packed<'a, V, const W: usize> {
+pub(crate) struct Packed<'a, V, O, const W: usize> {
     pub(crate) plane: &'a Plane,
+    pub(crate) order: O,
     pub(crate) at: At,
     pub(crate) vector: PhantomData<V>,
 }
 
-impl<V: Vector, const W: usize> Work for Packed<'_, V, W> {
+impl<V: Vector, O: Order, const W: usize> Work for Packed<'_, V, O, W> {
     #[inline(always)]
     unsafe fn work(self) {
-        let Packed { plane, at, .. } = self;
+        let Packed {
+            plane, order, at, ..
+        } = self;
         let n = V::BYTES / W;
         let (rows, columns) = (plane.rows.len, plane.columns.len);
         let column = rows * W;
@@ -196,7 +203,7 @@ impl<V: Vector, const W: usize> Work for Packed<'_, V, W> {
                         base: stage.add(c * column),
                         step: column as isize,
                     };
-                    tile::<V, W, false>(Listed { places, offset }, rows, to, breadth, |r| {
+                    tile::<V, W, false>(Listed { places, offset }, rows, to, breadth, order, |r| {
                         ask(&from[r..r + n], &next[r..r + n], offset, columns * W, far)
                     });
                 }

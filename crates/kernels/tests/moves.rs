@@ -5,7 +5,7 @@ mod common;
 use common::{
     Case, SENTINEL, case, distinct, elements, expected, interleaved, l, lengths, oracle, tunings,
 };
-use minormajor_kernels::{Buffer, Fill, FillLoop, Move, NestError};
+use minormajor_kernels::{Buffer, Fill, FillLoop, Kernel, Move, NestError};
 use proptest::prelude::*;
 
 /// Cut points of the destination that lie in no element, the ends among them.
@@ -325,6 +325,61 @@ fn interleaved_rows() {
                     .unwrap();
             }
             assert!(to == want, "{} {tuning:?} {case:?} in windows", m.kernel());
+        }
+    }
+}
+
+/// Matrices of small blocks, each of which is transposed too: a block is moved as one element.
+#[test]
+fn matrices_of_small_blocks() {
+    let blocks = [
+        (1usize, 2usize, 2usize),
+        (1, 4, 4),
+        (1, 2, 4),
+        (1, 8, 2),
+        (2, 2, 2),
+        (2, 4, 2),
+        (4, 2, 2),
+    ];
+    for (width, high, low) in blocks {
+        let unit = width * high * low;
+        for (rows, columns) in [(257, 37), (65, 130), (3, 70), (70, 3), (640, 17)] {
+            for (gap_s, gap_d, at_s, at_d) in [
+                (0, 0, 0, 0),
+                (64, 64, 0, 64 - width),
+                (3, 5, 1, 7),
+                (unit, 0, 0, 1),
+            ] {
+                let (s, d) = (columns * unit + gap_s, rows * unit + gap_d);
+                let loops = vec![
+                    l(2, (rows * s) as isize, (columns * d) as isize),
+                    l(rows, s as isize, unit as isize),
+                    l(columns, unit as isize, d as isize),
+                    l(high, (low * width) as isize, width as isize),
+                    l(low, width as isize, (high * width) as isize),
+                ];
+                let case = Case {
+                    width,
+                    source: at_s,
+                    destination: at_d,
+                    loops,
+                };
+                let (from, want) = expected(&case);
+                for tuning in tunings() {
+                    let m = Move::tuned(width, at_s, at_d, &case.loops, &tuning).unwrap();
+                    assert!(
+                        matches!(m.kernel(), Kernel::Transpose { width, .. } if width == unit),
+                        "{}",
+                        m.kernel()
+                    );
+                    let mut to = vec![SENTINEL; want.len()];
+                    m.run(&from, &mut to).unwrap();
+                    assert!(
+                        to == want,
+                        "{rows}x{columns} of {high}x{low} of {width}, gaps {gap_s} {gap_d}, {tuning:?}"
+                    );
+                }
+            }
         }
     }
 }
