@@ -82,9 +82,7 @@ pub trait Backend: Send + Sync + fmt::Debug {
         bytes: usize,
         write: &mut dyn FnMut(&mut [u8]) -> Result<(), DeviceError>,
     ) -> Result<Arc<dyn Storage>, DeviceError> {
-        let mut made = transfer::host_bytes(self.name(), bytes)?;
-        write(&mut made)?;
-        self.upload(&made)
+        transfer::upload_from(self, bytes, write)
     }
 
     /// Copies the storage's bytes from `offset` on to `into`, which lie in it, and waits for them.

@@ -142,8 +142,19 @@ pub(super) fn download_relaid<B: Backend + ?Sized>(
     }
 }
 
+/// [`Backend::upload_from`] of the other methods.
+pub(super) fn upload_from<B: Backend + ?Sized>(
+    backend: &B,
+    bytes: usize,
+    write: &mut dyn FnMut(&mut [u8]) -> Result<(), DeviceError>,
+) -> Result<Arc<dyn Storage>, DeviceError> {
+    let mut made = host_bytes(backend.name(), bytes)?;
+    write(&mut made)?;
+    backend.upload(&made)
+}
+
 /// Zeros on the host.
-pub(super) fn host_bytes(device: &str, bytes: usize) -> Result<Vec<u8>, DeviceError> {
+fn host_bytes(device: &str, bytes: usize) -> Result<Vec<u8>, DeviceError> {
     let mut made = Vec::new();
     made.try_reserve_exact(bytes)
         .map_err(|_| DeviceError::OutOfMemory {

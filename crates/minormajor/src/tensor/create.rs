@@ -214,9 +214,12 @@ impl Tensor {
     /// ```
     /// use minormajor::{Device, Tensor};
     ///
-    /// let a = Tensor::from_slice(&[1u8, 2, 3, 4, 5, 6], [2, 3], &Device::cpu_columns())?;
+    /// let columns = Device::cpu_columns();
+    /// let a = Tensor::from_slice(&[1u8, 2, 3, 4, 5, 6], [2, 3], &columns)?;
     /// assert_eq!(a.at(&[0, 2])?, 3.into());
-    /// assert_eq!(a.storage().host_bytes(), Some(&[1, 4, 2, 5, 3, 6][..]));
+    /// let mut stored = [0; 6];
+    /// columns.backend().download(&**a.storage(), 0, &mut stored)?;
+    /// assert_eq!(stored, [1, 4, 2, 5, 3, 6]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn from_slice<T: Element>(

@@ -29,6 +29,9 @@ use storage::CpuStorage;
 pub struct CpuBackend {
     name: &'static str,
     order: Order,
+    /// Whether others can't see its memory, as if a link lay between: everything that comes and goes
+    /// is uploaded and downloaded.
+    is_apart: bool,
 }
 
 impl CpuBackend {
@@ -37,19 +40,22 @@ impl CpuBackend {
         CpuBackend {
             name: "cpu",
             order: Order::RowMajor,
+            is_apart: false,
         }
     }
 
-    /// `cpu:columns`, which prefers column-major matrices.
+    /// `cpu:columns`, which prefers column-major matrices, and is to others a device with memory of
+    /// its own: what goes there and back goes the way that it would to a GPU.
     pub fn column_major() -> CpuBackend {
         CpuBackend {
             name: "cpu:columns",
             order: Order::ColumnMajorMatrices,
+            is_apart: true,
         }
     }
 
     fn zeroed(&self, bytes: usize) -> Result<CpuStorage, DeviceError> {
-        CpuStorage::zeroed(bytes).ok_or_else(|| DeviceError::OutOfMemory {
+        CpuStorage::zeroed(bytes, !self.is_apart).ok_or_else(|| DeviceError::OutOfMemory {
             device: self.name.to_owned(),
             bytes,
             free: None,
@@ -117,12 +123,15 @@ impl Backend for CpuBackend {
         })
     }
 
-    /// Without a copy.
+    /// Without the copy that a link takes.
     fn upload_from(
         &self,
         bytes: usize,
         write: &mut dyn FnMut(&mut [u8]) -> Result<(), DeviceError>,
     ) -> Result<Arc<dyn Storage>, DeviceError> {
+        if self.is_apart {
+            return transfer::upload_from(self, bytes, write);
+        }
         self.made(bytes, |storage| write(storage.bytes_mut()))
     }
 
@@ -144,20 +153,26 @@ impl Backend for CpuBackend {
         })
     }
 
-    /// Without the copy that a link would take.
+    /// Without the copy that a link takes.
     fn upload_relaid(&self, plan: &Plan, bytes: &[u8]) -> Result<Arc<dyn Storage>, DeviceError> {
+        if self.is_apart {
+            return transfer::upload_relaid(self, plan, bytes);
+        }
         self.made(plan.destination_bytes() as usize, |storage| {
             transfer::on_host(self.name, plan, bytes, storage.bytes_mut())
         })
     }
 
-    /// Without the copy that a link would take.
+    /// Without the copy that a link takes.
     fn download_relaid(
         &self,
         plan: &Plan,
         storage: &dyn Storage,
         into: &mut [u8],
     ) -> Result<(), DeviceError> {
+        if self.is_apart {
+            return transfer::download_relaid(self, plan, storage, into);
+        }
         let source = self.bytes(storage)?;
         transfer::on_host(self.name, plan, source.as_bytes(), into)
     }

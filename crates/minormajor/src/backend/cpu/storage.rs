@@ -11,11 +11,13 @@ pub(super) struct CpuStorage {
     /// The unit of 16 bytes is for the alignment.
     units: Vec<u128>,
     bytes: usize,
+    /// Whether others may read it in place.
+    is_open: bool,
 }
 
 impl CpuStorage {
     /// `None` where there is no room.
-    pub fn zeroed(bytes: usize) -> Option<CpuStorage> {
+    pub fn zeroed(bytes: usize, is_open: bool) -> Option<CpuStorage> {
         let units = bytes.div_ceil(size_of::<u128>());
         // Asks first, since `vec!` ends the process where memory is short. The kernel hands pages
         // out only when they are written, so this costs nothing.
@@ -23,6 +25,7 @@ impl CpuStorage {
         Some(CpuStorage {
             units: vec![0; units],
             bytes,
+            is_open,
         })
     }
 
@@ -53,7 +56,7 @@ impl Storage for CpuStorage {
     }
 
     fn host_bytes(&self) -> Option<&[u8]> {
-        Some(self.as_bytes())
+        self.is_open.then(|| self.as_bytes())
     }
 }
 
