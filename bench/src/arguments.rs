@@ -11,6 +11,7 @@ Times relayouts beside memcpy, and writes docs/performance.md and its plot.
 
 usage: cargo xtask bench [OPTION...]
        cargo xtask bench --indices [--help]     index conversion in batches instead
+       cargo xtask bench --tensors [--help]     matrix products and compact shapes instead
 
   --suites A,B       only these: A matrices, B image batches, C permutations, T tiled,
                      padded and blocked, P packed elements and conversions, S small arrays,

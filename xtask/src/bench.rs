@@ -30,6 +30,9 @@ pub fn run(workspace: &Workspace, options: &[String]) -> Result<(), Failure> {
     if options.iter().any(|option| option == "--indices") {
         return indices(workspace, options);
     }
+    if options.iter().any(|option| option == "--tensors") {
+        return tensors(workspace, options);
+    }
     if let [first, rest @ ..] = options
         && first == "--python"
     {
@@ -59,6 +62,18 @@ fn indices(workspace: &Workspace, options: &[String]) -> Result<(), Failure> {
         && let Some(interpreter) = python::environment(workspace)?
     {
         command.arg("--python").arg(interpreter);
+    }
+    process::run(&mut command)
+}
+
+/// Runs the benchmark of matrix products and compact shapes.
+fn tensors(workspace: &Workspace, options: &[String]) -> Result<(), Failure> {
+    let with_peers = options.iter().any(|option| option == "--peers");
+    let features = if with_peers { &["peers"][..] } else { &[] };
+    let mut command = Command::new(build(workspace, "tensors", features)?);
+    command.args(options);
+    if with_peers {
+        command.arg("--python").arg(python::peers(workspace)?);
     }
     process::run(&mut command)
 }
