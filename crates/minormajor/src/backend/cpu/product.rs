@@ -8,10 +8,8 @@ use rayon::prelude::*;
 use super::storage::CpuStorage;
 use super::{Strided, logical};
 
-/// Rows of the result that a thread takes at a time: few enough to share, and enough that the right
-/// matrix, which each time is arranged anew, costs little. No number of threads changes it, so the
-/// result is the same for any.
-const ROWS: usize = 256;
+/// Rows of the result that a thread takes at least: for each part the right matrix is arranged anew.
+const ROWS: usize = 32;
 /// Columns of s8 matrices that are multiplied in f32 at once: sums of so many products, of 2^14 at
 /// most, are below 2^24 and so exact.
 const EXACT: usize = 1024;
@@ -124,22 +122,25 @@ impl Task<'_> {
         };
         let (a, b) = matrices(0);
         let (m, k, n) = (a.rows, a.columns, b.columns);
+        // A part for each thread, of a batch's matrices together. How rows are cut changes no bit.
+        let shares = rayon::current_num_threads().div_ceil(result.len() / (m * n));
+        let rows = m.div_ceil(shares).max(ROWS);
         let part = |number: usize, block: usize, result: &mut [R]| {
             let (a, b) = matrices(number);
-            multiply(a.rows(block * ROWS, result.len() / n), b, result);
+            multiply(a.rows(block * rows, result.len() / n), b, result);
         };
         let work = result.len().saturating_mul(k);
         if work < SMALL {
             let products = result.chunks_mut(m * n).enumerate();
             for (number, product) in products {
-                let blocks = product.chunks_mut(ROWS * n).enumerate();
+                let blocks = product.chunks_mut(rows * n).enumerate();
                 blocks.for_each(|(block, result)| part(number, block, result));
             }
             return;
         }
         let products = result.par_chunks_mut(m * n).enumerate();
         products.for_each(|(number, product)| {
-            let blocks = product.par_chunks_mut(ROWS * n).enumerate();
+            let blocks = product.par_chunks_mut(rows * n).enumerate();
             blocks.for_each(|(block, result)| part(number, block, result));
         });
     }
