@@ -1,7 +1,7 @@
 //! Relayouts on the device: the launches that a plan becomes.
 //!
-//! A box whose sides share their fastest loops is moved in runs ([`runs`]), any other through tiles
-//! in shared memory ([`tiles`]); a fill is runs without a source. All addresses are known here, so
+//! A box whose sides share their fastest loops is moved in `runs`, any other through `tiles`
+//! in shared memory; a fill is runs without a source. All addresses are known here, so
 //! that each launch takes the widest accesses that they allow.
 
 pub(crate) mod runs;
