@@ -269,30 +269,19 @@ impl Block<'_> {
         let parts = self.from.chunks(AT_ONCE).zip(inputs.chunks(AT_ONCE));
         for (number, ((columns, inputs), factors)) in parts.zip(factors.chunks(AT_ONCE)).enumerate()
         {
-            let mut stages = stages.iter_mut();
-            let mut terms =
-                columns
-                    .iter()
-                    .zip(inputs)
-                    .zip(factors)
-                    .map(|((column, &(_, bound)), &factor)| Term {
-                        // SAFETY: the block is in the batch; there are as many stages as columns.
-                        from: unsafe {
-                            let stage = stages.next().unwrap_unchecked();
-                            column.block(self.row, self.rows, stage)
-                        },
-                        last: bound.wrapping_sub(1),
-                        factor,
-                    });
+            let term = |place: usize, stage| Term {
+                // SAFETY: the block is in the batch.
+                from: unsafe { columns[place].block(self.row, self.rows, stage) },
+                last: inputs[place].1.wrapping_sub(1),
+                factor: factors[place],
+            };
             let more = number > 0;
-            // As many as there are, each of the four once.
-            let [a, b, c, d] = [terms.next(), terms.next(), terms.next(), terms.next()];
-            bad |= match (a, b, c, d) {
-                (Some(a), Some(b), Some(c), Some(d)) => sum([a, b, c, d], more, to),
-                (Some(a), Some(b), Some(c), None) => sum([a, b, c], more, to),
-                (Some(a), Some(b), None, None) => sum([a, b], more, to),
-                (Some(a), None, None, None) => sum([a], more, to),
-                _ => 0,
+            let [a, b, c, d] = stages;
+            bad |= match columns.len() {
+                1 => sum([term(0, a)], more, to),
+                2 => sum([term(0, a), term(1, b)], more, to),
+                3 => sum([term(0, a), term(1, b), term(2, c)], more, to),
+                _ => sum([term(0, a), term(1, b), term(2, c), term(3, d)], more, to),
             };
         }
         bad
