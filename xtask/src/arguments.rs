@@ -25,7 +25,8 @@ usage: cargo xtask <COMMAND>
   bench [OPTION...]
       Times relayouts beside memcpy, with --peers beside other libraries too, and
       writes docs/performance.md; `cargo xtask bench --help` tells the options.
-      `bench --python` times the Python package beside NumPy.
+      `bench --python` times the Python package beside NumPy, and
+      `bench --files [CHECKPOINT.safetensors...]` whole files beside cp.
 
   instructions [--update]
       Counts the instructions of small relayouts and of planning them, and fails

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::failure::Failure;
+use crate::files;
 use crate::package;
 use crate::process;
 use crate::python;
@@ -32,6 +33,11 @@ pub fn run(workspace: &Workspace, options: &[String]) -> Result<(), Failure> {
     }
     if options.iter().any(|option| option == "--tensors") {
         return tensors(workspace, options);
+    }
+    if let [first, rest @ ..] = options
+        && first == "--files"
+    {
+        return files::run(workspace, rest);
     }
     if let [first, rest @ ..] = options
         && first == "--python"

@@ -9,6 +9,8 @@
 //! - `sh`: one script, which must exit with 0.
 //! - `console`: each line after `$ ` is a command, the lines below it are what it must
 //!   print. Only where these hold the word `error` may its exit code differ from 0.
+//! - A picture beside a document that one of its commands draws too, under the same name, must be
+//!   the same.
 //! - A block marked `no-run` after its language, and lines that begin with
 //!   `cargo xtask` (they would start this check again, or fuzz), are left out and
 //!   said to be.
@@ -55,7 +57,7 @@ pub fn check(workspace: &Workspace) -> Result<(), Failure> {
         let blocks = markdown::blocks(&text).map_err(|line| {
             Failure::new(format!("{name}:{line}: this code block is never closed"))
         })?;
-        let mut scratch = None;
+        let mut scratch: Option<Scratch> = None;
         for block in &blocks {
             if !matches!(block.language(), "sh" | "console") {
                 continue;
@@ -79,6 +81,13 @@ pub fn check(workspace: &Workspace) -> Result<(), Failure> {
                 failed += 1;
                 println!("{}", complaints.join("\n"));
             }
+        }
+        for old in scratch
+            .iter()
+            .flat_map(|scratch| scratch.other_pictures(&document))
+        {
+            failed += 1;
+            println!("{name}: {old} is not what its commands draw");
         }
     }
     if failed > 0 {
@@ -155,6 +164,20 @@ impl Scratch {
             root: workspace.root().to_owned(),
             target: workspace.target().to_owned(),
         })
+    }
+
+    /// Pictures beside a document that its commands drew, and drew otherwise.
+    fn other_pictures(&self, document: &Path) -> Vec<String> {
+        let drawn = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let names = drawn.map(|entry| entry.file_name());
+        let pictures = names.filter(|name| name.to_string_lossy().ends_with(".svg"));
+        let other = pictures.filter(|name| {
+            let kept = fs::read(document.with_file_name(name));
+            kept.is_ok_and(|kept| fs::read(self.folder.join(name)).ok() != Some(kept))
+        });
+        other
+            .map(|name| name.to_string_lossy().into_owned())
+            .collect()
     }
 
     /// Runs an `sh` block; returns what is wrong with it.

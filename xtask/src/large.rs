@@ -30,7 +30,7 @@ const MORE: u64 = 64 * MIB;
 /// Where a command fails, or an element is in the wrong place.
 pub fn run(workspace: &Workspace, wish: &Large) -> Result<(), Failure> {
     test::build_release(workspace)?;
-    let folder = Folder::new(workspace, wish)?;
+    let folder = Folder::new(workspace, wish.folder.as_deref())?;
     let at = |name: &str| folder.0.join(name);
     // Columns in a ratio that no power of two is near.
     let columns = ((wish.mib * MIB / 4) as f64 / 1.3).sqrt() as u64;
@@ -71,17 +71,19 @@ pub fn run(workspace: &Workspace, wish: &Large) -> Result<(), Failure> {
 }
 
 /// Where the files are, for a while.
-struct Folder(PathBuf);
+pub struct Folder(PathBuf);
 
 impl Folder {
-    fn new(workspace: &Workspace, wish: &Large) -> Result<Folder, Failure> {
-        let parent = wish
-            .folder
-            .as_ref()
-            .map_or_else(|| workspace.target().to_owned(), PathBuf::from);
+    /// A new one in `parent`, or in the build folder; it goes with what is in it.
+    pub fn new(workspace: &Workspace, parent: Option<&str>) -> Result<Folder, Failure> {
+        let parent = parent.map_or_else(|| workspace.target().to_owned(), PathBuf::from);
         let folder = parent.join(format!("large-{}", std::process::id()));
         fs::create_dir_all(&folder).map_err(|error| Failure::io("make", &folder, &error))?;
         Ok(Folder(folder))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
     }
 }
 
@@ -115,7 +117,7 @@ fn synced(path: &Path) -> Result<(), Failure> {
 }
 
 /// A `.npy` file of numbers that don't compress, on the disk.
-fn write_array(path: &Path, rows: u64, columns: u64) -> Result<(), Failure> {
+pub fn write_array(path: &Path, rows: u64, columns: u64) -> Result<(), Failure> {
     let text =
         format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {columns}), }}");
     let mut header = b"\x93NUMPY\x01\x00\x76\x00".to_vec();

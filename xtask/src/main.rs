@@ -10,6 +10,7 @@ mod conformance;
 mod conformance_table;
 mod documents;
 mod failure;
+mod files;
 mod fuzz;
 mod instructions;
 mod large;

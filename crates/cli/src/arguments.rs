@@ -10,6 +10,7 @@ use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand
 use clap_complete::Shell;
 
 use minormajor::ElementType;
+use minormajor::files::Compressor;
 use minormajor::plan::{ByteOrder, ByteOrders};
 
 use crate::error::{RequestError, USAGE};
@@ -311,6 +312,14 @@ pub struct Relayout {
     /// such that a chunk has at most 8 MiB]
     #[arg(long, value_name = "SIZES")]
     pub chunks: Option<String>,
+    /// Sizes of the shards of a .zarr output, each a file of many chunks: 1024,1024 [default: every
+    /// chunk is a file]
+    #[arg(long, value_name = "SIZES")]
+    pub shards: Option<String>,
+    /// What the chunks of a .zarr output are compressed with: none, zstd:3, gzip:5 or blosc:5
+    /// [default: the input's, else zstd]
+    #[arg(long, value_name = "NAME:LEVEL", value_parser = compressor)]
+    pub compressor: Option<Compressor>,
     /// Threads to run on [default: as many as the machine has]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
@@ -410,6 +419,12 @@ impl Endians {
 
 /// An element type by its name.
 fn element_type(text: &str) -> Result<ElementType, RequestError> {
+    text.parse()
+        .map_err(|error| RequestError::new(text, 1, error))
+}
+
+/// What chunks are compressed with.
+fn compressor(text: &str) -> Result<Compressor, RequestError> {
     text.parse()
         .map_err(|error| RequestError::new(text, 1, error))
 }

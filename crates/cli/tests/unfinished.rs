@@ -354,3 +354,43 @@ fn verified_outputs_of_all_kinds() {
         );
     }
 }
+
+#[test]
+fn killed_while_it_packs_a_folder() {
+    let setting = Setting::new(1031, 1021);
+    let (folder, output) = (
+        setting.folder.path(),
+        setting.folder.path().join("out.zarr"),
+    );
+    // Many chunks that take a while to compress.
+    let options = [
+        "--chunks",
+        "16,16",
+        "--compressor",
+        "zstd:19",
+        "--sync",
+        "1MiB",
+    ];
+    let run = |more: &[&str]| {
+        let mut command = relayout(&setting.input, &output, &options);
+        command.args(more);
+        command
+    };
+    let packing = folder.join(".out.zarr.minormajor-folder");
+    for _ in 0..2 {
+        let mut child = run(&["--resume"]).stdout(Stdio::null()).spawn().unwrap();
+        while !packing.join("c").exists() && child.try_wait().unwrap().is_none() {}
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if output.exists() {
+            println!("nothing to see: the run was done before it could be killed");
+        }
+    }
+    let (done, _, error) = out(&mut run(&["--resume", "--verify"]));
+    assert!(done, "{error}");
+    assert_eq!(names(folder), ["in.npy", "out.zarr"]);
+    let back = folder.join("out.npy");
+    let (done, _, error) = out(&mut relayout(&output, &back, &[]));
+    assert!(done, "{error}");
+    assert!(fs::read(back).unwrap() == setting.expected);
+}

@@ -383,3 +383,52 @@ fn all_arrays_together_keep_one_bound() {
     let error = relayout(&input, &output, &options).unwrap_err();
     assert!(error.to_string().contains("needs at least"), "{error}");
 }
+
+#[test]
+fn files_of_a_set_keep_their_own_metadata() {
+    let folder = Folder::new();
+    let (arrays, _) = layer("{}");
+    let parts = [r#"{"format":"pt"}"#, r#"{"format":"pt","step":"7"}"#];
+    let mut files = Vec::new();
+    let mut lines = Vec::new();
+    for (number, (part, metadata)) in [0..2, 2..LAYER.len()].into_iter().zip(parts).enumerate() {
+        let name = format!("in-0000{}-of-00002.safetensors", number + 1);
+        let names = LAYER[part.clone()].iter();
+        lines.extend(names.map(|entry| format!("\"{}\": \"{name}\"", entry.0)));
+        files.push(safetensors(&LAYER[part.clone()], &arrays[part], metadata));
+        folder.write(&name, &files[number]);
+    }
+    let text = format!("{{\"weight_map\": {{{}}}}}", lines.join(","));
+    let index = folder.write("in.safetensors.index.json", text);
+    relayout(
+        &index,
+        &folder.at("out.safetensors.index.json"),
+        &rules(&["none: {0}"]),
+    )
+    .unwrap();
+    for (number, file) in files.iter().enumerate() {
+        let name = format!("out-0000{}-of-00002.safetensors", number + 1);
+        assert!(&fs::read(folder.at(&name)).unwrap() == file, "{name}");
+    }
+    // One file has what all of them say; where they contradict each other, nothing is chosen.
+    relayout(&index, &folder.at("one.safetensors"), &rules(&[])).unwrap();
+    assert_eq!(
+        inspect(folder.at("one.safetensors"))
+            .unwrap()
+            .metadata
+            .len(),
+        2
+    );
+    let other = safetensors(&LAYER[..2], &arrays[..2], r#"{"format":"tf"}"#);
+    folder.write("in-00001-of-00002.safetensors", &other);
+    let error = relayout(&index, &folder.at("no.safetensors"), &rules(&[]))
+        .unwrap_err()
+        .to_string();
+    for part in [
+        "\"tf\" as in ",
+        "in-00001-of-00002.safetensors, found \"pt\" in ",
+        "in-00002",
+    ] {
+        assert!(error.contains(part), "{error}");
+    }
+}

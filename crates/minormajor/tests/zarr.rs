@@ -497,3 +497,125 @@ fn what_a_folder_can_t_hold_is_refused() {
     );
     assert_eq!(names(folder.path()), ["a.npy"]);
 }
+
+/// A shard of two chunks of 8 bytes, of which the second is what gzip makes of `bytes`, inside so many
+/// shards more.
+fn shards(folder: &Path, bytes: &[u8], nested: usize) {
+    let gzip = |bytes: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        std::io::Write::write_all(&mut encoder, bytes).unwrap();
+        encoder.finish().unwrap()
+    };
+    let mut codecs = r#"[{"name":"bytes"},{"name":"gzip","configuration":{"level":9}}]"#.to_owned();
+    let mut chunks = vec![gzip(&[1; 8]), gzip(bytes)];
+    for depth in 0..=nested {
+        let chunk = if depth == 0 { 8 } else { 16 };
+        codecs = format!(
+            r#"[{{"name":"sharding_indexed","configuration":{{"chunk_shape":[{chunk}],
+            "codecs":{codecs},"index_codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}}]}}}}]"#
+        );
+        let mut shard = Vec::new();
+        let mut index = Vec::new();
+        for chunk in &chunks {
+            index.extend((shard.len() as u64).to_le_bytes());
+            index.extend((chunk.len() as u64).to_le_bytes());
+            shard.extend(chunk);
+        }
+        shard.extend(index);
+        chunks = vec![shard];
+    }
+    fs::create_dir_all(folder.join("c")).unwrap();
+    fs::write(folder.join("c/0"), &chunks[0]).unwrap();
+    fs::write(
+        folder.join("zarr.json"),
+        format!(
+            r#"{{"zarr_format":3,"node_type":"array","shape":[16],"data_type":"uint8",
+            "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[16]}}}},
+            "chunk_key_encoding":{{"name":"default"}},"fill_value":0,"codecs":{codecs}}}"#
+        ),
+    )
+    .unwrap();
+}
+
+#[test]
+fn chunks_in_shards_inflate_no_further_than_to_their_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, output) = (folder.path().join("a.zarr"), folder.path().join("a.npy"));
+    for nested in [0, 1] {
+        shards(&input, &[2; 8], nested);
+        relayout(input.clone(), output.clone(), &to("{0}")).unwrap();
+        assert!(
+            fs::read(&output)
+                .unwrap()
+                .ends_with(&[1, 1, 2, 2, 2, 2, 2, 2, 2, 2])
+        );
+        fs::remove_file(&output).unwrap();
+        for bomb in [vec![2; 9], vec![0; 32 << 20]] {
+            shards(&input, &bomb, nested);
+            let error = relayout(input.clone(), output.clone(), &to("{0}")).unwrap_err();
+            let text = error.to_string();
+            assert!(
+                text.contains("gzip inflates to more than the 8 bytes"),
+                "{text}"
+            );
+            assert_eq!(names(folder.path()), ["a.zarr"]);
+        }
+    }
+    shards(&input, &[2; 8], 12);
+    let error = relayout(input, output, &to("{0}")).unwrap_err().to_string();
+    assert!(
+        error.contains("shards in shards more than 8 times"),
+        "{error}"
+    );
+}
+
+#[test]
+fn shards_and_compressors_are_those_that_were_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    counting(&at("a.npy"), &[37, 53]);
+    let says = |name: &str| fs::read_to_string(at(name).join("zarr.json")).unwrap();
+    for (name, compressor) in [
+        ("none", "none"),
+        ("zstd", "zstd:7"),
+        ("gzip", "gzip:1"),
+        ("blosc", "blosc:9"),
+    ] {
+        let mut options = to("{0,1}");
+        options.chunks = Some(vec![5, 6]);
+        options.shards = Some(vec![20, 18]);
+        options.compressor = Some(compressor.parse().unwrap());
+        let sharded = format!("{name}.zarr");
+        relayout(at("a.npy"), at(&sharded), &options).unwrap();
+        let text = says(&sharded);
+        let level = compressor.split(':').nth(1).unwrap_or("no level");
+        for (part, is_there) in [
+            ("\"sharding_indexed\"", true),
+            (&format!("\"name\": \"{name}\"")[..], name != "none"),
+            (&format!("level\": {level}")[..], name != "none"),
+        ] {
+            assert_eq!(text.contains(part), is_there, "{part} in {text}");
+        }
+        // Its compressor is kept by a move that says nothing of it; shards of another order are others.
+        relayout(at(&sharded), at("again.zarr"), &RelayoutOptions::default()).unwrap();
+        assert!(!says("again.zarr").contains("sharding_indexed"));
+        assert_eq!(
+            says("again.zarr").contains(&format!("\"name\": \"{name}\"")),
+            name != "none"
+        );
+        relayout(at(&sharded), at("back.npy"), &to("{1,0}")).unwrap();
+        assert!(fs::read(at("back.npy")).unwrap() == fs::read(at("a.npy")).unwrap());
+    }
+    let mut options = RelayoutOptions::default();
+    (options.chunks, options.shards) = (Some(vec![5, 6]), Some(vec![20, 20]));
+    let error = relayout(at("a.npy"), at("no.zarr"), &options)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("shards of [20, 20] elements") && error.contains("[5, 6]"),
+        "{error}"
+    );
+    let error = relayout(at("a.npy"), at("no.npy"), &options).unwrap_err();
+    assert!(matches!(error, FileError::NoChunks { .. }), "{error}");
+    assert!(!at("no.zarr").exists() && !at("no.npy").exists());
+}

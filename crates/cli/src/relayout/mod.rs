@@ -92,6 +92,10 @@ fn options(arguments: &Relayout) -> Result<RelayoutOptions, Stop> {
     if let Some(chunks) = &arguments.chunks {
         options.chunks = Some(request::sizes(chunks)?);
     }
+    if let Some(shards) = &arguments.shards {
+        options.shards = Some(request::sizes(shards)?);
+    }
+    options.compressor = arguments.compressor;
     options.rules = rules(arguments)?;
     Ok(options)
 }

@@ -13,16 +13,12 @@ use super::{Stream, StreamError};
 use crate::array::ArrayShape;
 use crate::layout::{Layout, Tile};
 
-/// What beginning a run that is read costs, in nanoseconds: as for
-/// [`WRITE_WEIGHT`](super::WRITE_WEIGHT), on ext4 and with all in the system's cache.
-const READ_RUN: u64 = 1200;
-
 /// Bytes that are read, moved and written in a microsecond by one thread where no run is short.
 const BYTES: u64 = 500;
 
 impl Stream {
     /// About how long one thread takes for all blocks, in nanoseconds, where both files lie in
-    /// the system's cache.
+    /// the system's cache, or are too large for it and on a fast disk.
     ///
     /// ```
     /// use minormajor_core::{Shape, Stream};
@@ -39,8 +35,8 @@ impl Stream {
         let (from, to) = (self.source.bytes(), self.destination.bytes());
         let reads = from / self.source_run_bytes().max(1);
         let writes = to / self.destination_run_bytes().max(1);
-        let runs = reads.saturating_add(writes.saturating_mul(super::WRITE_WEIGHT));
-        runs.saturating_mul(READ_RUN)
+        let runs = reads.saturating_mul(self.read_cost());
+        runs.saturating_add(writes.saturating_mul(super::WRITE))
             .saturating_add(from.max(to).saturating_mul(1000) / BYTES)
     }
 

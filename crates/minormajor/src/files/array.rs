@@ -1,5 +1,6 @@
 //! Arrays in files.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,6 +22,8 @@ pub(super) struct Contents {
     pub(super) metadata: Vec<(String, String)>,
     /// What the index of a set of files says beside where its arrays are.
     pub(super) index: serde_json::Map<String, serde_json::Value>,
+    /// The metadata of each file of a set. Those of all of them together are `metadata`.
+    pub(super) parts: BTreeMap<PathBuf, Vec<(String, String)>>,
 }
 
 impl Contents {

@@ -41,8 +41,8 @@ pub enum FileError {
     #[error("{}: is {found}; expected a folder of the format that its name says", shown(.path))]
     #[allow(missing_docs)]
     NotAFolder { path: PathBuf, found: &'static str },
-    /// Sizes of chunks for a format that has none.
-    #[error("{}: a .{format} file has no chunks; leave their sizes out, or choose an output that ends in .zarr", shown(.path))]
+    /// Sizes of chunks, or what compresses them, for a format that has none.
+    #[error("{}: a .{format} file has no chunks; leave out what is said of them, or choose an output that ends in .zarr", shown(.path))]
     #[allow(missing_docs)]
     NoChunks { path: PathBuf, format: &'static str },
     /// The system refused.

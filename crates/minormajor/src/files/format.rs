@@ -44,7 +44,12 @@ pub(super) trait Format: Sync {
     fn refuses(&self, array: &Array) -> Option<Refusal>;
 
     /// Makes of an array what the format can hold, where that is what was asked for.
-    fn fit(&self, _array: &mut Array, _options: &RelayoutOptions) -> Result<(), FileError> {
+    fn fit(
+        &self,
+        _output: &Path,
+        _array: &mut Array,
+        _options: &RelayoutOptions,
+    ) -> Result<(), FileError> {
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! Lanes: each moves blocks through a buffer of its own, and all together keep the bound on memory.
 
+use super::bundle::BUNDLE;
 use super::mover::{DEFAULT_MEMORY, Mover, planned_heap};
 use super::{Array, ArrayMove, RelayoutOptions};
 use crate::memory::{ARRAY_HEAP, FILE_HEAP, KERNEL_STACK, THREAD_HEAP};
@@ -85,9 +86,13 @@ impl Wanted<'_> {
             let movers = self.kinds.iter().map(|&array| {
                 let (from, to) = (&self.sources[array], &self.targets[array]);
                 let ArrayMove { orders, plan, .. } = &self.moves[array];
-                Mover::new(from, to, *orders, plan, share, bounded).map_err(|error| match error {
-                    RunError::Memory { least, .. } => told(shared + count * (least + self.beside)),
-                    error => error,
+                Mover::new(from, to, *orders, plan, (count, share), bounded).map_err(|error| {
+                    match error {
+                        RunError::Memory { least, .. } => {
+                            told(shared + count * (least + self.beside))
+                        }
+                        error => error,
+                    }
                 })
             });
             let movers = movers.collect::<Result<Vec<_>, _>>()?;
@@ -99,8 +104,13 @@ impl Wanted<'_> {
             }
             shared = taken;
         };
-        let buffer = movers.iter().map(Mover::buffer).max().unwrap_or(0);
+        let mut buffer = movers.iter().map(Mover::buffer).max().unwrap_or(0);
         let heap = movers.iter().map(Mover::heap).max().unwrap_or(0);
+        // Where there are many arrays, small ones are moved together if there is room.
+        let roomy = shared.saturating_add(count * (BUNDLE + heap + self.beside));
+        if self.sources.len() > 1 && buffer < BUNDLE && roomy <= limit {
+            buffer = BUNDLE;
+        }
         let mut lanes = Lanes {
             count,
             buffer,

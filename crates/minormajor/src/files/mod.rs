@@ -16,6 +16,8 @@
 
 mod array;
 mod at;
+mod bundle;
+mod compressor;
 mod error;
 mod folder;
 mod forecast;
@@ -46,6 +48,7 @@ mod zarr;
 
 pub use array::FileStrides;
 use array::{Array, Contents, Kind, order_of};
+pub use compressor::{Compressor, CompressorError};
 pub use error::{Difference, FileError};
 pub use forecast::Forecast;
 use format::{Format, Frame, Refusal, check_holds, format_of};

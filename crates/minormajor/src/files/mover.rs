@@ -31,6 +31,10 @@ const CACHED: usize = 512 << 20;
 /// What a lane takes at most for an array that lies in the system's cache, in bytes.
 const TOUCHED: usize = 32 << 20;
 
+/// What it takes to read and to write a few bytes, however few, of arrays that are moved in one
+/// piece.
+pub(super) const CALLS: Duration = Duration::from_micros(5);
+
 /// Bytes that are copied at once.
 const COPIED: usize = 1 << 20;
 
@@ -104,7 +108,7 @@ impl Prepared {
 }
 
 impl Mover {
-    /// Chooses a way that takes no more than `share` bytes of heap for a lane.
+    /// Chooses a way that takes no more than `share` bytes of heap for each of so many lanes.
     ///
     /// # Errors
     ///
@@ -115,7 +119,7 @@ impl Mover {
         destination: &Array,
         orders: ByteOrders,
         plan: &Plan,
-        share: usize,
+        (lanes, share): (usize, usize),
         bounded: bool,
     ) -> Result<Mover, RunError> {
         if let (Some(from), Some(to)) = (source.in_layout(), destination.in_layout()) {
@@ -131,10 +135,13 @@ impl Mover {
                 }
             }
             let less = match from_bytes.saturating_add(to_bytes) <= CACHED {
-                true => fastest(from, to, orders, share.min(TOUCHED), 1).ok(),
+                true => fastest(from, to, orders, (lanes, share.min(TOUCHED)), 1).ok(),
                 false => None,
             };
-            match less.map_or_else(|| fastest(from, to, orders, share, MOST_PASSES), Ok) {
+            match less.map_or_else(
+                || fastest(from, to, orders, (lanes, share), MOST_PASSES),
+                Ok,
+            ) {
                 Ok(passes) => return Ok(Mover::Streamed(passes)),
                 Err(StreamError::TooLittle { least, .. }) if bounded => {
                     return Err(RunError::Memory {
@@ -175,8 +182,22 @@ impl Mover {
         }
     }
 
+    /// Whether it is moved in one piece, if it has no more than so many bytes.
+    pub fn is_one(&self) -> bool {
+        matches!(self, Mover::Copied | Mover::Whole(_))
+    }
+
+    /// Moves the bytes of an array that [is one](Mover::is_one).
+    pub fn run_in_memory(&self, from: &[u8], to: &mut [u8]) -> Result<(), RunError> {
+        match self {
+            Mover::Whole(whole) => whole.run(from, to)?,
+            _ => to.copy_from_slice(from),
+        }
+        Ok(())
+    }
+
     /// About how long one lane takes for an array of so many bytes, where both files lie in the
-    /// system's cache.
+    /// system's cache; that of an array that [is one](Mover::is_one) without [`CALLS`].
     pub fn predicted(&self, bytes: u64) -> Duration {
         Duration::from_nanos(match self {
             Mover::Streamed(passes) => passes.iter().map(|pass| pass.stream().nanoseconds()).sum(),
@@ -258,10 +279,10 @@ fn fastest(
     source: &ArrayShape,
     destination: &ArrayShape,
     orders: ByteOrders,
-    share: usize,
+    (lanes, share): (usize, usize),
     most: usize,
 ) -> Result<Vec<Streaming>, StreamError> {
-    let once = Streaming::new(source, destination, orders, share);
+    let once = Streaming::new(source, destination, orders, share, lanes);
     if most < 2 || matches!(&once, Err(StreamError::Plan(_) | StreamError::Whole { .. })) {
         return Ok(vec![once?]);
     }
@@ -281,12 +302,12 @@ fn fastest(
         pair(orders.source, between),
         pair(between, orders.destination),
     );
-    let several = fastest(source, &middle, first, share, most - 1).and_then(|mut to| {
+    let several = fastest(source, &middle, first, (lanes, share), most - 1).and_then(|mut to| {
         to.extend(fastest(
             &middle,
             destination,
             second,
-            share,
+            (lanes, share),
             most - to.len(),
         )?);
         Ok(to)

@@ -122,7 +122,9 @@ impl FilePlan {
         let inputs = Inputs::new(input)?;
         let input_format = format_of(input)?;
         let output_format = format_of(output)?;
-        if options.chunks.is_some() && !output_format.is_folder() {
+        let of_chunks =
+            options.chunks.is_some() || options.shards.is_some() || options.compressor.is_some();
+        if of_chunks && !output_format.is_folder() {
             return Err(FileError::NoChunks {
                 path: output.to_owned(),
                 format: output_format.extension(),
@@ -158,6 +160,7 @@ impl FilePlan {
             arrays: Vec::with_capacity(contents.arrays.len()),
             metadata: contents.metadata,
             index: contents.index,
+            parts: contents.parts,
         };
         let ranks: Vec<usize> = contents
             .arrays
@@ -172,7 +175,7 @@ impl FilePlan {
         for array in contents.arrays {
             let described = array.described();
             let (rule, from, mut to) = paths.target(array, options)?;
-            output_format.fit(&mut to, options)?;
+            output_format.fit(output, &mut to, options)?;
             found.push((rule, described));
             sources.push(from);
             target.arrays.push(to);

@@ -14,10 +14,11 @@ use std::time::Duration;
 use minormajor_core::Plan;
 use minormajor_kernels::advise_huge_pages;
 
+use super::bundle::{BUNDLE, Bundle, Part};
 use super::error::FileError;
 use super::journal;
 use super::lanes::Lanes;
-use super::mover::{FilePlace, Mover, run_mapped};
+use super::mover::{CALLS, FilePlace, Mover, run_mapped};
 use super::outputs::Outputs;
 use super::sources::Sources;
 use super::stream::Streaming;
@@ -37,8 +38,8 @@ pub(super) struct Item {
     pub offset: u64,
 }
 
-/// Bytes that are moved together: an array, or several that stay as they are and lie behind each
-/// other in both files.
+/// Bytes that are moved together: an array, or several that are small, or stay as they are, and lie
+/// behind each other in both files.
 struct Work {
     /// The first array.
     item: Item,
@@ -47,8 +48,12 @@ struct Work {
     pass: usize,
     from: Spot,
     to: Spot,
+    /// Bytes that it reads, of an array that is moved in one pass.
+    read: u64,
     /// Bytes that it writes.
     bytes: u64,
+    /// The arrays that are moved together, if they are not all one copy.
+    bundle: Bundle,
     blocks: u64,
     /// The number of the first block.
     first: u64,
@@ -127,24 +132,18 @@ impl Queue {
             let source = &sources[item.array];
             let plan = &moves[item.array].plan;
             let bytes = plan.destination_bytes() as u64;
-            let copied = matches!(self.lanes.movers[mover], Mover::Copied);
             self.forecast.bytes_read += plan.bytes_read() as u64;
             self.forecast.bytes_written += plan.bytes_written() as u64;
-            let time = self.lanes.movers[mover].predicted(bytes) / self.lanes.count as u32;
+            let mut time = self.lanes.movers[mover].predicted(bytes);
+            let joined = self.join(&item, mover, source, sources, plan);
+            if !joined && self.lanes.movers[mover].is_one() {
+                time += CALLS;
+            }
+            time /= self.lanes.count as u32;
             self.predicted[item.array] = time;
             self.forecast.time += time;
-            if let (true, Some(last)) = (copied, self.works.last_mut()) {
-                let before = &sources[last.item.array];
-                let follows = matches!(self.lanes.movers[last.mover], Mover::Copied)
-                    && !source.within.is_unpacked()
-                    && before.within == source.within
-                    && last.item.file == item.file
-                    && last.from.then(last.bytes) == Spot::File(source.offset)
-                    && last.to.then(last.bytes) == Spot::File(item.offset);
-                if follows {
-                    last.bytes += bytes;
-                    continue;
-                }
+            if joined {
+                continue;
             }
             let passes = self.lanes.movers[mover].passes();
             let mut from = Spot::File(source.offset);
@@ -166,7 +165,9 @@ impl Queue {
                     pass,
                     from,
                     to,
+                    read: plan.source_bytes() as u64,
                     bytes: written,
+                    bundle: Bundle::default(),
                     blocks: 0,
                     first: 0,
                 });
@@ -176,12 +177,66 @@ impl Queue {
             self.forecast.passes = self.forecast.passes.max(passes);
         }
         for work in &mut self.works {
-            work.blocks = self.lanes.movers[work.mover].blocks(work.pass, work.bytes);
+            work.blocks = match work.bundle.is_empty() {
+                true => self.lanes.movers[work.mover].blocks(work.pass, work.bytes),
+                false => 1,
+            };
             work.first = self.blocks;
             self.blocks += work.blocks;
         }
         self.lanes.count = self.lanes.count.min(self.blocks.max(1) as usize);
         self.forecast.bytes_beside = beside;
+    }
+
+    /// Moves an array with what comes before it, if both are small, or stay as they are, and lie
+    /// behind each other in both files.
+    fn join(
+        &mut self,
+        item: &Item,
+        mover: usize,
+        source: &Array,
+        sources: &[Array],
+        plan: &Plan,
+    ) -> bool {
+        let movers = &self.lanes.movers;
+        let Some(last) = self.works.last_mut() else {
+            return false;
+        };
+        let (read, bytes) = (plan.source_bytes() as u64, plan.destination_bytes() as u64);
+        let follows = !source.within.is_unpacked()
+            && sources[last.item.array].within == source.within
+            && last.item.file == item.file
+            && last.from.then(last.read) == Spot::File(source.offset)
+            && last.to.then(last.bytes) == Spot::File(item.offset);
+        if !follows || !movers[mover].is_one() || !movers[last.mover].is_one() {
+            return false;
+        }
+        let is_copied = |mover: usize| matches!(movers[mover], Mover::Copied);
+        let stays = is_copied(mover) && is_copied(last.mover) && last.bundle.is_empty();
+        let room = Bundle::buffer(
+            last.read.saturating_add(read),
+            last.bytes.saturating_add(bytes),
+        );
+        if !stays {
+            if room > self.lanes.buffer.min(BUNDLE) as u64 {
+                return false;
+            }
+            if last.bundle.is_empty() {
+                last.bundle.push(Part {
+                    mover: last.mover,
+                    from: last.read,
+                    to: last.bytes,
+                });
+            }
+            last.bundle.push(Part {
+                mover,
+                from: read,
+                to: bytes,
+            });
+        }
+        last.read += read;
+        last.bytes += bytes;
+        true
     }
 
     /// What the run is expected to do.
@@ -191,6 +246,7 @@ impl Queue {
 
     /// Says how everything is cut into blocks.
     pub fn say(&self, work: &mut journal::Work) {
+        work.say("blocks", self.blocks);
         for mover in &self.lanes.movers {
             match mover {
                 Mover::Streamed(passes) => {
@@ -345,14 +401,17 @@ impl Queue {
         let source = sources.source(work.item.array)?;
         let (from, to) = work.places(source.path(), source.file(), outputs);
         let mover = &self.lanes.movers[work.mover];
-        let bytes = mover.run(
-            work.pass,
-            number - work.first,
-            work.bytes,
-            buffer,
-            &from,
-            &to,
-        )?;
+        let bytes = match work.bundle.is_empty() {
+            true => mover.run(
+                work.pass,
+                number - work.first,
+                work.bytes,
+                buffer,
+                &from,
+                &to,
+            )?,
+            false => work.bundle.run(&self.lanes.movers, buffer, &from, &to)?,
+        };
         drop(source);
         outputs.done(number, bytes)?;
         if work.pass == 0 {

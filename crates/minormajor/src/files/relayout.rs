@@ -6,7 +6,7 @@ use std::time::Duration;
 use minormajor_core::plan::ByteOrder;
 use minormajor_core::{ArrayShape, ElementType, Layout};
 
-use super::{ArrayMove, Earlier, FileError, FilePlan, FileStrides, Forecast};
+use super::{ArrayMove, Compressor, Earlier, FileError, FilePlan, FileStrides, Forecast};
 use crate::rules::Rules;
 use crate::{ExtraMemory, Progress};
 
@@ -65,6 +65,13 @@ pub struct RelayoutOptions {
     /// dimensions whose layout has no tile; those of the input, or ones of at most 8 MiB, if
     /// absent.
     pub chunks: Option<Vec<u64>>,
+    /// Sizes of the shards of a `.zarr` output, one a dimension, for the arrays that `chunks` is for:
+    /// a shard is a file of many chunks, whose sizes divide its own. If absent, every chunk is a file,
+    /// unless the input has shards of the same size.
+    pub shards: Option<Vec<u64>>,
+    /// What the chunks of a `.zarr` output are compressed with; as in the input if absent, and with
+    /// Zstandard where that has no chunks.
+    pub compressor: Option<Compressor>,
     /// Threads to run on; as many as the machine runs at once if absent.
     pub threads: Option<usize>,
     /// The most bytes of heap to take, for all arrays together;

@@ -18,7 +18,9 @@ pub(super) struct Streaming {
     /// array that they end at.
     prepared: Vec<((ArrayShape, ArrayShape), Prepared)>,
     planned_heap: usize,
-    /// Whether runs are waited for, so that those of a block are better asked for at once.
+    /// So many blocks are moved at once.
+    lanes: usize,
+    /// Whether runs are waited for, so that those of a block are better asked for before.
     waits: AtomicBool,
 }
 
@@ -29,14 +31,15 @@ const LONG_RUN: u64 = 128 << 10;
 const SLOW_RUN: Duration = Duration::from_micros(15);
 
 impl Streaming {
-    /// Cuts a relayout so that a lane, with its buffer, keeps to `share` bytes.
+    /// Cuts a relayout so that a lane of so many, with its buffer, keeps to `share` bytes.
     pub fn new(
         source: &ArrayShape,
         destination: &ArrayShape,
         orders: ByteOrders,
         share: usize,
+        lanes: usize,
     ) -> Result<Streaming, StreamError> {
-        let made = |stream| Streaming::of_stream(stream, orders);
+        let made = |stream| Streaming::of_stream(stream, orders, lanes);
         let taken = |streaming: &Streaming| streaming.buffer() + streaming.heap();
         let smallest = made(Stream::smallest(source, destination)?)?;
         if taken(&smallest) > share {
@@ -63,7 +66,11 @@ impl Streaming {
         }
     }
 
-    fn of_stream(stream: Stream, orders: ByteOrders) -> Result<Streaming, StreamError> {
+    fn of_stream(
+        stream: Stream,
+        orders: ByteOrders,
+        lanes: usize,
+    ) -> Result<Streaming, StreamError> {
         let mut prepared = Vec::new();
         let mut planned_heap = 0;
         let corners = match stream.blocks() {
@@ -85,6 +92,7 @@ impl Streaming {
             stream,
             prepared,
             planned_heap,
+            lanes,
             waits: AtomicBool::new(false),
         })
     }
@@ -129,13 +137,15 @@ impl Streaming {
         let (from, to) = prepared.sides(buffer);
         // Long runs are asked for while they are read.
         let short = runs.0.bytes() < LONG_RUN && runs.0.count() > 1;
-        if short && self.waits.load(Ordering::Relaxed) {
-            source.expect_runs(&runs.0);
-        }
         let started = Instant::now();
         source.read_runs(from, &runs.0)?;
         if short && started.elapsed() / runs.0.count() as u32 > SLOW_RUN {
             self.waits.store(true, Ordering::Relaxed);
+        }
+        // The lane's next block is read while this one is moved and written.
+        let next = number + self.lanes as u64;
+        if short && next < self.stream.blocks() && self.waits.load(Ordering::Relaxed) {
+            source.expect_runs(&self.stream.block(next).source.runs);
         }
         prepared
             .run(from, to)

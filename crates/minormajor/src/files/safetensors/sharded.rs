@@ -86,17 +86,24 @@ impl Format for Sharded {
                 let found = format!("{other:?}, which {has} has and {lacks} lacks");
                 return Err(damaged(Damage::new(0, expected, found)));
             }
-            for pair in found.metadata {
+            for pair in &found.metadata {
                 match contents.metadata.iter().find(|(name, _)| *name == pair.0) {
-                    None => contents.metadata.push(pair),
+                    None => contents.metadata.push(pair.clone()),
                     Some((_, value)) if *value == pair.1 => {}
-                    Some((name, value)) => {
-                        let expected = format!("one value of {name:?} in all files, {value:?}");
+                    Some(first @ (name, value)) => {
+                        let mut parts = contents.parts.iter();
+                        let other = parts.find(|(_, pairs)| pairs.contains(first));
+                        let other = other.map_or(shard.as_path(), |(path, _)| path);
+                        let expected = format!(
+                            "one value of {name:?} in all files, {value:?} as in {}",
+                            other.display()
+                        );
                         let found = format!("{:?} in {}", pair.1, shard.display());
                         return Err(damaged(Damage::new(0, expected, found)));
                     }
                 }
             }
+            contents.parts.insert(shard.clone(), found.metadata);
             contents
                 .arrays
                 .extend(found.arrays.into_iter().map(|array| Array {
@@ -144,9 +151,13 @@ impl Format for Sharded {
         let mut files = Vec::new();
         for (name, arrays) in shards(path, contents) {
             let path = path.with_file_name(name);
+            let own = match &contents.arrays[arrays.start].within {
+                Within::Another(part) => contents.parts.get(&**part),
+                _ => None,
+            };
             let held = Contents {
                 arrays: contents.arrays[arrays.clone()].to_vec(),
-                metadata: contents.metadata.clone(),
+                metadata: own.unwrap_or(&contents.metadata).clone(),
                 ..Contents::default()
             };
             files.push(NewFile {

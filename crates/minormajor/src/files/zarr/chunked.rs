@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use zarrs::array::codec::CodecChain;
 use zarrs::array::{
     Array as ZarrArray, ArrayBytes, ArrayMetadata, ArrayMetadataV3, ArrayToBytesCodecTraits,
-    BytesRepresentation, CodecOptions,
+    CodecChain, CodecOptions,
 };
 use zarrs::storage::store::MemoryStore;
 
 use super::super::at::{read_exact_at, write_all_at};
 use super::super::error::{FileError, io_error};
+use super::codecs::{bounded, chain};
 use crate::threads::{self, team};
 
 /// Bytes of heap that any chunk takes beside its own.
@@ -40,8 +40,6 @@ pub(super) struct Chunked {
     keys: ZarrArray<MemoryStore>,
     /// Behind the transpose.
     codecs: CodecChain,
-    /// Names of the codecs from bytes to bytes.
-    compressors: Vec<String>,
     /// Physical dimension i is the array's dimension `order[i]`.
     pub(super) order: Vec<usize>,
     /// Sizes of a chunk, major to minor.
@@ -71,13 +69,7 @@ impl Chunked {
         }
         let behind = metadata.codecs.get(transposed..).unwrap_or_default();
         let created = |error: &dyn std::fmt::Display| wrong(error.to_string());
-        let codecs = CodecChain::from_metadata(behind).map_err(|error| created(&error))?;
-        let compressors = behind
-            .iter()
-            .rev()
-            .take(codecs.bytes_to_bytes_codecs().len())
-            .map(|codec| codec.name().to_owned())
-            .collect();
+        let codecs = chain(behind).map_err(wrong)?;
         let keys = ZarrArray::new_with_metadata(
             Arc::new(MemoryStore::new()),
             "/",
@@ -113,7 +105,6 @@ impl Chunked {
         Ok(Chunked {
             keys,
             codecs,
-            compressors,
             order,
             chunk,
             grid,
@@ -302,36 +293,15 @@ impl Chunked {
 
     fn decode(&self, encoded: Vec<u8>) -> Result<Vec<u8>, String> {
         let (data_type, fill) = (self.keys.data_type(), self.keys.fill_value());
-        // What each codec began with, from the array on.
-        let mut chain = &self.codecs;
-        let whole;
-        let mut bytes = encoded;
-        if !self.compressors.is_empty() && chain.array_to_array_codecs().is_empty() {
-            let codec = chain.array_to_bytes_codec();
-            let mut sizes = vec![
-                codec
-                    .encoded_representation(&self.chunk, data_type, fill)
-                    .map_err(|error| error.to_string())?,
-            ];
-            let codecs = chain.bytes_to_bytes_codecs();
-            for codec in codecs {
-                let last = sizes[sizes.len() - 1];
-                sizes.push(codec.encoded_representation(&last));
-            }
-            for ((codec, size), name) in codecs.iter().zip(&sizes).rev().zip(&self.compressors) {
-                bytes = match inflate(name, &bytes, size)? {
-                    Some(bytes) => bytes,
-                    None => codec
-                        .decode(Cow::Owned(bytes), size, &options())
-                        .map_err(|error| error.to_string())?
-                        .into_owned(),
-                };
-            }
-            whole = CodecChain::new(Vec::new(), Arc::clone(codec), Vec::new());
-            chain = &whole;
-        }
-        let elements = chain
-            .decode(Cow::Owned(bytes), &self.chunk, data_type, fill, &options())
+        let elements = self
+            .codecs
+            .decode(
+                Cow::Owned(encoded),
+                &self.chunk,
+                data_type,
+                fill,
+                &options(),
+            )
             .map_err(|error| error.to_string())?;
         let elements = elements.into_fixed().map_err(|error| error.to_string())?;
         Ok(elements.into_owned())
@@ -341,47 +311,6 @@ impl Chunked {
 /// Codecs of one chunk run on one thread; there are several chunks.
 fn options() -> CodecOptions {
     CodecOptions::default().with_concurrent_target(1)
-}
-
-/// Inflates no further than to the bytes that a chunk may have, whatever its file says; `None` for
-/// codecs that take no more than they are given.
-fn inflate(
-    name: &str,
-    bytes: &[u8],
-    size: &BytesRepresentation,
-) -> Result<Option<Vec<u8>>, String> {
-    let Some(limit) = size.size() else {
-        return Ok(None);
-    };
-    let more = || format!("{name} inflates to more than the {limit} bytes of a chunk");
-    match name {
-        "gzip" => {
-            let decoder = flate2::read::MultiGzDecoder::new(bytes);
-            let inflated = bounded(decoder, limit).map_err(|error| error.to_string())?;
-            inflated.map(Some).ok_or_else(more)
-        }
-        "zstd" => {
-            let inflated = zstd::bulk::decompress(bytes, limit as usize);
-            inflated.map(Some).map_err(|error| error.to_string())
-        }
-        // Its header says how many bytes there will be.
-        "blosc" => match bytes.get(4..8) {
-            Some(&[a, b, c, d]) if u64::from(u32::from_le_bytes([a, b, c, d])) > limit => {
-                Err(more())
-            }
-            _ => Ok(None),
-        },
-        _ => Ok(None),
-    }
-}
-
-/// All that a stream has, if that is no more than `limit` bytes.
-fn bounded(stream: impl Read, limit: u64) -> io::Result<Option<Vec<u8>>> {
-    let mut bytes = Vec::new();
-    stream
-        .take(limit.saturating_add(1))
-        .read_to_end(&mut bytes)?;
-    Ok((bytes.len() as u64 <= limit).then_some(bytes))
 }
 
 /// The order of a transpose codec, where that is a list of dimensions.

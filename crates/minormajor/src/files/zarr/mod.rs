@@ -12,8 +12,9 @@
 //! decoders would take as much memory as a chunk's file asks for, ours stop at the chunk's size.
 
 mod chunked;
+mod codecs;
+mod fit;
 mod read;
-
 mod types;
 mod write;
 
@@ -63,9 +64,13 @@ impl Format for Zarr {
         Ok(contents)
     }
 
-    fn fit(&self, array: &mut Array, options: &RelayoutOptions) -> Result<(), FileError> {
-        write::in_chunks(array, options.chunks.as_deref());
-        Ok(())
+    fn fit(
+        &self,
+        output: &Path,
+        array: &mut Array,
+        options: &RelayoutOptions,
+    ) -> Result<(), FileError> {
+        fit::fit(array, options).map_err(|reason| chunked::wrong(output, reason))
     }
 
     fn refuses(&self, array: &Array) -> Option<Refusal> {
@@ -81,7 +86,7 @@ impl Format for Zarr {
             Some(Refusal::Limit("numbers in little-endian bytes"))
         } else if dimensions.iter().any(|dimension| dimension.is_dynamic()) {
             Some(Refusal::Limit("sizes and no bounds"))
-        } else if write::chunk_of(array).is_none() {
+        } else if fit::chunk_of(array).is_none() {
             Some(Refusal::Limit(
                 "an order of dimensions, and one tile for its chunks, as {1,0:T(256,256)}",
             ))

@@ -6,119 +6,20 @@ use std::fmt;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use minormajor_core::{ArrayShape, TileDimension};
 use serde_json::{Map, Value, json};
 use zarrs::array::ArrayMetadataV3;
 
-use super::super::array::Notes;
 use super::super::error::no_room;
 use super::super::error::{FileError, io_error};
 use super::super::format::Pack;
 use super::super::{Array, Contents, Frame};
 use super::chunked::{Chunked, wrong};
-use super::read::{METADATA, attributes, codec_name};
-use super::{tile, types};
-
-/// Bytes of a chunk where nobody says its sizes, at most: enough to be read in one go, and few
-/// beside the memory that a relayout takes.
-const CHUNK_BYTES: u64 = 8 << 20;
+use super::fit::{chunk_of, codecs_of};
+use super::read::{METADATA, attributes};
+use super::types;
 
 /// Where an array begins in the file that is packed.
 const ALIGNMENT: u64 = 4096;
-
-/// Gives an array chunks if its layout says none: those that are wished for, those that it had, or
-/// ones of a good size. A tile of fewer dimensions than the array's has one index along the others.
-pub(super) fn in_chunks(array: &mut Array, wished: Option<&[u64]>) {
-    let Some(layout) = array.shape.layout() else {
-        return;
-    };
-    let rank = array.shape.rank();
-    if array.view.is_some() || rank == 0 {
-        return;
-    }
-    let order: Vec<usize> = layout.minor_to_major().iter().rev().copied().collect();
-    let chunk: Vec<u64> = match layout.tiles() {
-        [] => {
-            let fits = |chunks: &&[u64]| chunks.len() == rank && !chunks.contains(&0);
-            let had = Some(&*array.notes.chunks);
-            match wished.filter(fits).or(had.filter(fits)) {
-                Some(chunks) => order.iter().map(|&dimension| chunks[dimension]).collect(),
-                None => default_chunk(&array.shape, &order),
-            }
-        }
-        [one] if one.dimensions().len() < rank => {
-            let before = std::iter::repeat_n(Some(1), rank - one.dimensions().len());
-            let sizes = before.chain(one.dimensions().iter().map(size));
-            match sizes.collect() {
-                Some(chunk) => chunk,
-                None => return,
-            }
-        }
-        _ => return,
-    };
-    let tiled = layout.clone().with_tiles([tile(chunk)]);
-    if let Ok(shape) = tiled.and_then(|tiled| array.shape.with_layout(tiled)) {
-        array.shape = shape;
-    }
-}
-
-/// Sizes of a chunk, major to minor: the largest dimension halved until the chunk is small.
-fn default_chunk(shape: &ArrayShape, order: &[usize]) -> Vec<u64> {
-    let dimensions = shape.dimensions();
-    let sizes = order.iter().map(|&d| dimensions[d].bound().unwrap_or(1));
-    let sizes: Vec<u64> = sizes.map(|size| size.max(1) as u64).collect();
-    let width = u64::from(shape.element_type().byte_width());
-    let mut parts = vec![1u64; sizes.len()];
-    loop {
-        let chunk = sizes
-            .iter()
-            .zip(&parts)
-            .map(|(size, parts)| size.div_ceil(*parts));
-        let chunk: Vec<u64> = chunk.collect();
-        let bytes = chunk
-            .iter()
-            .try_fold(width, |bytes, &size| bytes.checked_mul(size));
-        if bytes.is_some_and(|bytes| bytes <= CHUNK_BYTES) {
-            return chunk;
-        }
-        // The first of the largest: one that is more than one element is there.
-        let largest = (0..chunk.len()).rev().max_by_key(|&place| chunk[place]);
-        match largest {
-            Some(largest) => parts[largest] *= 2,
-            None => return chunk,
-        }
-    }
-}
-
-fn size(dimension: &TileDimension) -> Option<u64> {
-    match *dimension {
-        TileDimension::Size(size) => Some(size as u64),
-        TileDimension::Combine => None,
-    }
-}
-
-/// Sizes of an array's chunks, major to minor, where its layout is one that chunks can have.
-pub(super) fn chunk_of(array: &Array) -> Option<Vec<u64>> {
-    let layout = array.shape.layout()?;
-    let rank = array.shape.rank();
-    let tiles = layout.tiles();
-    let chunk: Vec<u64> = match tiles {
-        [] if rank == 0 => Vec::new(),
-        [one] if one.dimensions().len() == rank => {
-            one.dimensions().iter().map(size).collect::<Option<_>>()?
-        }
-        _ => return None,
-    };
-    // Nothing else may be said of how it lies.
-    let mut said = array.shape.without_layout();
-    let plain = minormajor_core::Layout::new(layout.minor_to_major().iter().map(|&d| d as i64));
-    let plain = plain.and_then(|plain| plain.with_tiles(tiles.iter().cloned()));
-    said = said.with_layout(plain.ok()?).ok()?;
-    (said.allocated_bytes() == array.shape.allocated_bytes()
-        && layout.padded_dimensions().is_empty()
-        && layout.element_size_in_bits() == 0)
-        .then_some(chunk)
-}
 
 /// What is packed.
 struct Folder {
@@ -270,37 +171,6 @@ fn metadata(array: &Array, attributes: &Map<String, Value>) -> Value {
         metadata["dimension_names"] = Value::Array(notes.dimension_names.clone());
     }
     metadata
-}
-
-/// The codecs behind a transpose: those that the array had where they fit, and its compressors at
-/// least; zstd where it had none.
-fn codecs_of(notes: &Notes, piece: &[u64], is_same_type: bool) -> Vec<Value> {
-    let bytes = json!({"name": "bytes", "configuration": {"endian": "little"}});
-    let had = &notes.codecs;
-    if is_same_type && notes.piece == piece && !had.is_empty() {
-        return had.clone();
-    }
-    let mut chain = had.as_slice();
-    let inner;
-    if let [sharding] = chain
-        && codec_name(sharding) == "sharding_indexed"
-    {
-        inner = sharding
-            .pointer("/configuration/codecs")
-            .and_then(Value::as_array)
-            .cloned();
-        chain = inner.as_deref().unwrap_or_default();
-    }
-    let behind = chain.iter().position(|codec| codec_name(codec) == "bytes");
-    match behind {
-        Some(place) => std::iter::once(bytes)
-            .chain(chain[place + 1..].iter().cloned())
-            .collect(),
-        None => vec![
-            bytes,
-            json!({"name": "zstd", "configuration": {"level": 0, "checksum": false}}),
-        ],
-    }
 }
 
 impl Pack for Folder {
