@@ -31,7 +31,10 @@ pub fn check_zarr(bytes: &[u8]) {
         Ok(info) => info,
         Err(error) => return told(error.to_string()),
     };
-    let taken = info.arrays.iter().map(|array| array.shape.allocated_bytes());
+    let taken = info
+        .arrays
+        .iter()
+        .map(|array| array.shape.allocated_bytes());
     let taken = taken.fold(0, |sum: i64, bytes| {
         sum.saturating_add(bytes.expect("a file gives every size"))
     });
