@@ -6,7 +6,7 @@ use minormajor_core::ElementType;
 use crate::backend::Number;
 
 /// A Rust type whose values are those of an element type: `bool`, the integers of 8 to 64 bits,
-/// [`f16`], [`bf16`], `f32` and `f64`.
+/// [`f16`](struct@f16), [`bf16`], `f32` and `f64`.
 pub trait Element: Copy + Into<Number> + private::Bytes + Send + Sync + 'static {
     /// The element type with the same values.
     const ELEMENT_TYPE: ElementType;
