@@ -1,8 +1,8 @@
 //! Matrix products beside NumPy and PyTorch, and compact shapes beside ndarray's and candle's:
 //! `cargo xtask bench --tensors` builds and runs it.
 //!
-//! Products of f32 on 1 and 2 threads, every order of both operands, in billions of operations a
-//! second; all libraries in the same rounds, one after the other. Medians.
+//! Products of f32 on 1 and 2 threads, ours and of the system's BLAS, every order of both operands, in
+//! billions of operations a second; all libraries in the same rounds, one after the other. Medians.
 
 mod peers;
 mod shapes;
@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use minormajor::measure::interleave;
-use minormajor::{Device, ElementType, Tensor};
+use minormajor::{Device, ElementType, Tensor, TensorError};
 
 use peers::Peers;
 
@@ -107,28 +107,37 @@ fn products(threads: usize, python: Option<&std::path::Path>) -> Result<(), Stri
         .as_ref()
         .map_or(Vec::new(), |peers| peers.names().to_vec());
     println!("f32 products, {threads} thread(s), billions of operations a second");
-    print!("{:<18} {:<16} {:>10}", "sizes", "orders", "minormajor");
+    let mut devices = vec![Device::cpu()];
+    match Device::cpu_blas() {
+        Ok(device) => devices.push(device),
+        Err(reason) => println!("{reason}"),
+    }
+    print!("{:<18} {:<16}", "sizes", "orders");
+    devices
+        .iter()
+        .for_each(|device| print!(" {:>10}", device.name()));
     names.iter().for_each(|name| print!(" {name:>10}"));
     println!();
     for [m, k, n] in SIZES {
         for (left, right) in ORDERS {
-            let cpu = Device::cpu();
-            let side = |rows: i64, columns: i64, turned: bool, seed: u64| {
+            let side = |device: &Device, rows: i64, columns: i64, turned: bool, seed: u64| {
                 let sizes = if turned {
                     [columns, rows]
                 } else {
                     [rows, columns]
                 };
-                let made = Tensor::randn(ElementType::F32, sizes, seed, &cpu)?;
+                let made = Tensor::randn(ElementType::F32, sizes, seed, device)?;
                 if turned {
                     made.transpose(&[1, 0])
                 } else {
                     Ok(made)
                 }
             };
-            let sides =
-                || Ok::<_, minormajor::TensorError>((side(m, k, left, 1)?, side(k, n, right, 2)?));
-            let (a, b) = sides().map_err(|error| error.to_string())?;
+            let sides = |device| {
+                Ok::<_, TensorError>((side(device, m, k, left, 1)?, side(device, k, n, right, 2)?))
+            };
+            let ours: Result<Vec<_>, _> = devices.iter().map(sides).collect();
+            let ours = ours.map_err(|error| error.to_string())?;
             if let Some(peers) = &mut peers {
                 peers.prepare(m, k, n, left, right)?;
             }
@@ -136,15 +145,16 @@ fn products(threads: usize, python: Option<&std::path::Path>) -> Result<(), Stri
             let times = interleave(
                 ROUNDS,
                 Duration::from_millis(200),
-                1 + names.len(),
-                |turn| match (turn, &mut peers) {
-                    (turn, Some(peers)) if turn > 0 => {
-                        peers.time(turn - 1).unwrap_or_else(|error| {
-                            failed = Some(error);
-                            f64::NAN
-                        })
+                ours.len() + names.len(),
+                |turn| match (ours.get(turn), &mut peers) {
+                    (Some((a, b)), _) => {
+                        pool.install(|| reading(|| drop(a.mm(b).expect("a product"))))
                     }
-                    _ => pool.install(|| reading(|| drop(a.mm(&b).expect("a product")))),
+                    (None, Some(peers)) => peers.time(turn - ours.len()).unwrap_or_else(|error| {
+                        failed = Some(error);
+                        f64::NAN
+                    }),
+                    (None, None) => unreachable!("without peers, turns are ours"),
                 },
             );
             if let Some(error) = failed {

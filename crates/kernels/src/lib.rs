@@ -64,6 +64,8 @@ pub use kernel::Kernel;
 pub use mapped::{Advice, MappedFile, MappedFileMut, Memory, Pages, advise_huge_pages};
 pub use movement::Move;
 pub use nest::Loop;
+#[cfg(feature = "blas")]
+pub use product::Blas;
 pub use product::{Matrix, Real, product};
 pub use program::{Column, OutOfBounds, Program, Step, Width};
 pub use recode::{Code, FillBits, Format, Recode, Recoding, Scratch};

@@ -14,3 +14,11 @@ fn the_host() {
 fn the_host_in_columns() {
     suite(Arc::new(CpuBackend::column_major()));
 }
+
+#[test]
+fn the_host_with_the_systems_blas() {
+    match CpuBackend::with_blas() {
+        Ok(backend) => suite(Arc::new(backend)),
+        Err(reason) => println!("skipped: {reason}"),
+    }
+}

@@ -33,6 +33,22 @@ impl Device {
         CPU.clone()
     }
 
+    /// `cpu:blas`: as [`cpu`](Device::cpu), but products of f32 and f64 matrices, and those of narrower
+    /// numbers that are made in f32, are the system's BLAS's: MKL, OpenBLAS or BLIS, on a Mac Accelerate,
+    /// or the library that the environment's `MINORMAJOR_BLAS` names. Always the same device.
+    ///
+    /// Their sums may differ from `cpu`'s in the last bits, and with the number of threads.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError::NoDevice`] where no such library is found, with the names that were looked for.
+    #[cfg(feature = "blas")]
+    pub fn cpu_blas() -> Result<Device, DeviceError> {
+        static CPU: LazyLock<Result<Device, DeviceError>> =
+            LazyLock::new(|| CpuBackend::with_blas().map(Device::new));
+        CPU.clone()
+    }
+
     /// What computes on it.
     pub fn backend(&self) -> &dyn Backend {
         &*self.0

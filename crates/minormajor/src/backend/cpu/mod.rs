@@ -24,7 +24,7 @@ use storage::CpuStorage;
 
 /// The host's processor: every operation on any strides, on rayon's threads.
 ///
-/// Results are the same for any number of threads.
+/// Results are the same for any number of threads, but for products of a system's BLAS.
 #[derive(Debug)]
 pub struct CpuBackend {
     name: &'static str,
@@ -32,6 +32,7 @@ pub struct CpuBackend {
     /// Whether others can't see its memory, as if a link lay between: everything that comes and goes
     /// is uploaded and downloaded.
     is_apart: bool,
+    routine: product::Routine,
 }
 
 impl CpuBackend {
@@ -41,6 +42,29 @@ impl CpuBackend {
             name: "cpu",
             order: Order::RowMajor,
             is_apart: false,
+            routine: product::Routine::Ours,
+        }
+    }
+
+    /// `cpu:blas`: `cpu` with the matrix products of the system's BLAS.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError::NoDevice`] where there is none.
+    #[cfg(feature = "blas")]
+    pub fn with_blas() -> Result<CpuBackend, DeviceError> {
+        let name = "cpu:blas";
+        match minormajor_kernels::Blas::system() {
+            Ok(blas) => Ok(CpuBackend {
+                name,
+                routine: product::Routine::System(blas),
+                ..CpuBackend::row_major()
+            }),
+            Err(reason) => Err(DeviceError::NoDevice {
+                name: name.to_owned(),
+                reason: reason.to_owned(),
+                present: vec!["cpu".to_owned()],
+            }),
         }
     }
 
@@ -51,6 +75,7 @@ impl CpuBackend {
             name: "cpu:columns",
             order: Order::ColumnMajorMatrices,
             is_apart: true,
+            routine: product::Routine::Ours,
         }
     }
 
@@ -103,8 +128,8 @@ impl Backend for CpuBackend {
         let threads = crate::threads::count(0);
         let plural = if threads == 1 { "" } else { "s" };
         format!(
-            "the host's processor, {threads} thread{plural}, {}",
-            self.order
+            "the host's processor, {threads} thread{plural}, {}{}",
+            self.order, self.routine
         )
     }
 
@@ -212,7 +237,13 @@ impl Backend for CpuBackend {
         let (a, b) = (self.bytes(left.storage)?, self.bytes(right.storage)?);
         let mut plan = None;
         let made = self.made(result.bytes(), |storage| {
-            plan = product::run((a, &left.place), (b, &right.place), storage, result);
+            plan = product::run(
+                self.routine,
+                (a, &left.place),
+                (b, &right.place),
+                storage,
+                result,
+            );
             Ok(())
         })?;
         self.arranged(made, plan)

@@ -1,5 +1,7 @@
 //! Matrix products.
 
+use std::fmt;
+
 use half::{bf16, f16};
 use minormajor_core::{ElementType, Plan};
 use minormajor_kernels::{Matrix, Real, product};
@@ -15,6 +17,35 @@ const ROWS: usize = 32;
 const EXACT: usize = 1024;
 /// Multiplications below which one thread is enough.
 const SMALL: usize = 1 << 18;
+
+/// What multiplies matrices of f32 and f64.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Routine {
+    Ours,
+    #[cfg(feature = "blas")]
+    System(&'static minormajor_kernels::Blas),
+}
+
+impl Routine {
+    fn product<T: Real>(self, a: Matrix<'_, T>, b: Matrix<'_, T>, result: &mut [T]) {
+        match self {
+            Routine::Ours => product(a, b, result),
+            #[cfg(feature = "blas")]
+            Routine::System(blas) => blas.product(a, b, result),
+        }
+    }
+}
+
+/// What a device's description says of it: nothing where it is the usual one.
+impl fmt::Display for Routine {
+    fn fmt(&self, _f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Routine::Ours => Ok(()),
+            #[cfg(feature = "blas")]
+            Routine::System(blas) => write!(_f, ", products by {}", blas.name()),
+        }
+    }
+}
 
 /// A batch of matrices.
 #[derive(Clone, Copy)]
@@ -64,6 +95,7 @@ fn is_transposed(result: &Strided) -> Option<bool> {
 /// Writes the products, in rows or columns as the result wants them; in rows, and with a plan from
 /// there, where it wants them in an order of another kind.
 pub(super) fn run(
+    routine: Routine,
     (a, left): (&CpuStorage, &Strided),
     (b, right): (&CpuStorage, &Strided),
     storage: &mut CpuStorage,
@@ -81,15 +113,21 @@ pub(super) fn run(
         transposed: transposed == Some(true),
     };
     match left.element_type() {
-        ElementType::F32 => task.run(storage.elements_mut::<f32>(), real),
-        ElementType::F64 => task.run(storage.elements_mut::<f64>(), real),
+        ElementType::F32 => task.run(storage.elements_mut::<f32>(), |a, b, c| {
+            routine.product(a, b, c)
+        }),
+        ElementType::F64 => task.run(storage.elements_mut::<f64>(), |a, b, c| {
+            routine.product(a, b, c)
+        }),
         ElementType::F16 => task.run(storage.elements_mut::<f16>(), |a, b, c| {
-            halves(a, b, c, f16::to_f32, f16::from_f32);
+            halves(routine, a, b, c, f16::to_f32, f16::from_f32);
         }),
         ElementType::Bf16 => task.run(storage.elements_mut::<bf16>(), |a, b, c| {
-            halves(a, b, c, bf16::to_f32, bf16::from_f32);
+            halves(routine, a, b, c, bf16::to_f32, bf16::from_f32);
         }),
-        ElementType::S8 => task.run(storage.elements_mut::<i32>(), bytes),
+        ElementType::S8 => task.run(storage.elements_mut::<i32>(), |a, b, c| {
+            bytes(routine, a, b, c)
+        }),
         other => unreachable!("tensors multiply matrices of five types, not of {other}"),
     }
     match transposed {
@@ -146,12 +184,9 @@ impl Task<'_> {
     }
 }
 
-fn real<T: Real>(a: Matrix<'_, T>, b: Matrix<'_, T>, result: &mut [T]) {
-    product(a, b, result);
-}
-
 /// In f32, rounded once.
 fn halves<T: Copy>(
+    routine: Routine,
     a: Matrix<'_, T>,
     b: Matrix<'_, T>,
     result: &mut [T],
@@ -160,20 +195,20 @@ fn halves<T: Copy>(
 ) {
     let (left, right) = (converted(a, &wide), converted(b, &wide));
     let mut sums = vec![0.0; result.len()];
-    product(rows_of(&left, a), rows_of(&right, b), &mut sums);
+    routine.product(rows_of(&left, a), rows_of(&right, b), &mut sums);
     for (made, sum) in result.iter_mut().zip(sums) {
         *made = narrow(sum);
     }
 }
 
 /// In f32, as many columns at once as are exact, and these added as integers.
-fn bytes(a: Matrix<'_, i8>, b: Matrix<'_, i8>, result: &mut [i32]) {
+fn bytes(routine: Routine, a: Matrix<'_, i8>, b: Matrix<'_, i8>, result: &mut [i32]) {
     let mut sums = vec![0.0; result.len()];
     for first in (0..a.columns).step_by(EXACT) {
         let count = EXACT.min(a.columns - first);
         let (a, b) = (a.columns(first, count), b.rows(first, count));
         let (left, right) = (converted(a, &f32::from), converted(b, &f32::from));
-        product(rows_of(&left, a), rows_of(&right, b), &mut sums);
+        routine.product(rows_of(&left, a), rows_of(&right, b), &mut sums);
         for (made, &sum) in result.iter_mut().zip(&sums) {
             *made = made.wrapping_add(sum as i32);
         }

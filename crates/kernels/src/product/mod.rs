@@ -1,5 +1,11 @@
 //! Matrix products.
 
+#[cfg(feature = "blas")]
+mod blas;
+
+#[cfg(feature = "blas")]
+pub use blas::Blas;
+
 /// A matrix somewhere in a slice, with strides of any sign or zero.
 #[derive(Debug, Clone, Copy)]
 pub struct Matrix<'a, T> {
@@ -61,16 +67,22 @@ impl<T> Matrix<'_, T> {
 }
 
 /// A number that matrices are multiplied in: f32 and f64.
-pub trait Real: Copy + private::Sealed {
+pub trait Real: Copy + private::InBlas {
     /// The routine of the type, on matrices that were checked.
     #[doc(hidden)]
     fn multiply(left: Matrix<'_, Self>, right: Matrix<'_, Self>, result: &mut [Self]);
 }
 
 mod private {
-    pub trait Sealed {}
-    impl Sealed for f32 {}
-    impl Sealed for f64 {}
+    #[cfg(feature = "blas")]
+    pub use super::blas::InBlas;
+
+    #[cfg(not(feature = "blas"))]
+    pub trait InBlas {}
+    #[cfg(not(feature = "blas"))]
+    impl InBlas for f32 {}
+    #[cfg(not(feature = "blas"))]
+    impl InBlas for f64 {}
 }
 
 macro_rules! real {
@@ -180,6 +192,22 @@ mod tests {
         }
     }
 
+    type Routine = fn(Matrix<'_, f32>, Matrix<'_, f32>, &mut [f32]);
+
+    /// Ours, and the system's where it is asked for and there.
+    fn routines() -> Vec<(&'static str, Routine)> {
+        #[allow(unused_mut)]
+        let mut routines: Vec<(&'static str, Routine)> = vec![("ours", product)];
+        #[cfg(feature = "blas")]
+        match Blas::system() {
+            Ok(blas) => routines.push((blas.name(), |a, b, made| {
+                Blas::system().unwrap().product(a, b, made);
+            })),
+            Err(reason) => println!("skipped: {reason}"),
+        }
+        routines
+    }
+
     #[test]
     fn any_strides_agree_with_the_definition() {
         let elements: Vec<f32> = (0..4000).map(|k| ((k * 37) % 29) as f32 - 14.0).collect();
@@ -213,16 +241,18 @@ mod tests {
                             of.offset + i as isize * of.row_stride + j as isize * of.column_stride;
                         elements[place as usize]
                     };
-                    let mut made = vec![f32::NAN; m * n];
-                    product(a, b, &mut made);
-                    for i in 0..m {
-                        for j in 0..n {
-                            let sum: f32 = (0..k).map(|l| at(&a, i, l) * at(&b, l, j)).sum();
-                            assert_eq!(
-                                made[i * n + j],
-                                sum,
-                                "{m} {k} {n} {a_strides:?} {b_strides:?}"
-                            );
+                    for (name, product) in routines() {
+                        let mut made = vec![f32::NAN; m * n];
+                        product(a, b, &mut made);
+                        for i in 0..m {
+                            for j in 0..n {
+                                let sum: f32 = (0..k).map(|l| at(&a, i, l) * at(&b, l, j)).sum();
+                                assert_eq!(
+                                    made[i * n + j],
+                                    sum,
+                                    "{name} {m} {k} {n} {a_strides:?} {b_strides:?}"
+                                );
+                            }
                         }
                     }
                 }
