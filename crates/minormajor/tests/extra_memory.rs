@@ -2,8 +2,10 @@
 //! whose allocator counts.
 
 use std::fmt::Debug;
+use std::path::Path;
 
-use minormajor::files::{RelayoutOptions, relayout_file};
+use minormajor::files::{FilePlan, RelayoutOptions, relayout_file};
+use minormajor::rules::Rules;
 use minormajor::{
     ArrayShape, ElementType, ExtraMemory, InPlace, Plan, Relayout, RunError, Shape, StridedView,
 };
@@ -177,6 +179,55 @@ fn file_runs_keep_their_bound() {
     }
 }
 
+/// A checkpoint of matrices: some fill the bound many times over, and others are small.
+fn checkpoint(path: &Path) {
+    let (mut entries, mut end) = (Vec::new(), 0);
+    for number in 0..60 {
+        let (rows, columns) = match number % 6 {
+            0 => (1009, 2101 + number),
+            _ => (7 + number, 31),
+        };
+        let start = end;
+        end += rows * columns * 4;
+        entries.push(format!(
+            "\"layer.{number}.weight\":{{\"dtype\":\"F32\",\"shape\":[{rows},{columns}],\"data_offsets\":[{start},{end}]}}"
+        ));
+    }
+    let header = format!("{{{}}}", entries.join(","));
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(header.bytes());
+    bytes.resize(bytes.len() + end, 7);
+    std::fs::write(path, bytes).unwrap();
+}
+
+fn files_of_many_arrays_keep_their_bound() {
+    let directory = tempfile::tempdir().unwrap();
+    let input = directory.path().join("in.safetensors");
+    checkpoint(&input);
+    for output in ["out.safetensors", "out.npz"] {
+        let output = directory.path().join(output);
+        for (threads, memory) in [(1, 4 << 20), (2, 4 << 20), (2, 10 << 20)] {
+            let mut options = RelayoutOptions::default();
+            options.rules = Rules::new(["*: AB -> BA".parse().unwrap()]);
+            options.threads = Some(threads);
+            options.memory = Some(memory);
+            // The first run starts the pool's threads.
+            for counts in [false, true] {
+                let plan = FilePlan::new(&input, &output, &options).unwrap();
+                let extra = plan.extra_memory();
+                assert!(extra.heap <= memory, "{extra} of {memory} bytes");
+                let (report, taken) = peak(|| plan.run(&|_, _| {}));
+                report.unwrap();
+                assert!(
+                    !counts || taken <= extra.heap,
+                    "{}: {taken} bytes, and {extra}",
+                    output.display()
+                );
+            }
+        }
+    }
+}
+
 /// One test, so that no other allocates meanwhile.
 #[test]
 fn executors_take_no_more_memory_than_they_say() {
@@ -184,4 +235,5 @@ fn executors_take_no_more_memory_than_they_say() {
     runs_on_views_keep_their_bound();
     runs_in_place_keep_their_bound();
     file_runs_keep_their_bound();
+    files_of_many_arrays_keep_their_bound();
 }
