@@ -206,6 +206,7 @@ impl Job {
     }
 
     /// Does all of it.
+    #[inline]
     pub(super) fn run(
         &self,
         source: &[u8],
