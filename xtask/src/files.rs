@@ -128,8 +128,9 @@ fn write_small(path: &Path) -> std::io::Result<()> {
             (n + 1) * bytes
         )
     });
-    let header = format!("{{{}}}", entries.collect::<Vec<_>>().join(","));
-    let header = format!("{header:<0$}", header.len().next_multiple_of(8));
+    let mut header = format!("{{{}}}", entries.collect::<Vec<_>>().join(","));
+    let padding = header.len().next_multiple_of(8) - header.len();
+    header.push_str(&" ".repeat(padding));
     let mut file = BufWriter::new(File::create(path)?);
     file.write_all(&(header.len() as u64).to_le_bytes())?;
     file.write_all(header.as_bytes())?;
