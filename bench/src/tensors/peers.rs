@@ -56,6 +56,9 @@ impl Peers {
         for variable in ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"] {
             command.env(variable, threads.to_string());
         }
+        // Threads that wait for the next call by turning around would take a core from whoever is next.
+        command.env("OMP_WAIT_POLICY", "PASSIVE");
+        command.env("KMP_BLOCKTIME", "0");
         let child = command
             .args(["-c", PROGRAM, &threads.to_string()])
             .stdin(Stdio::piped())
