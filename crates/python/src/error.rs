@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use minormajor::TensorError;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -32,6 +33,13 @@ create_exception!(
     "A file that can't be read or written."
 );
 
+create_exception!(
+    minormajor,
+    DeviceError,
+    Error,
+    "A device that is not there, or that could not do something: short of memory, without a driver."
+);
+
 /// Adds the exceptions to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
@@ -40,7 +48,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Error", base)?;
     module.add("ParseError", py.get_type::<ParseError>())?;
     module.add("PlanError", py.get_type::<PlanError>())?;
-    module.add("FileError", py.get_type::<FileError>())
+    module.add("FileError", py.get_type::<FileError>())?;
+    module.add("DeviceError", py.get_type::<DeviceError>())
 }
 
 /// Something that an argument asks for and can't have.
@@ -51,6 +60,15 @@ pub fn error(cause: impl Display) -> PyErr {
 /// A relayout that can't be.
 pub fn plan(cause: impl Display) -> PyErr {
     PlanError::new_err(cause.to_string())
+}
+
+/// An operation on tensors that can't be.
+pub fn tensor(cause: TensorError) -> PyErr {
+    match cause {
+        TensorError::Plan(cause) => plan(cause),
+        TensorError::Device(cause) => DeviceError::new_err(cause.to_string()),
+        cause => error(cause),
+    }
 }
 
 /// A text that can't be read.

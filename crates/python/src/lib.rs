@@ -19,6 +19,7 @@ mod plan;
 mod prepared;
 mod shape;
 mod sharding;
+mod tensor;
 mod text;
 mod view;
 
@@ -35,6 +36,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<bitcast::Bitcast>()?;
     module.add_class::<sharding::Sharding>()?;
     module.add_class::<sharding::Shard>()?;
+    module.add_class::<tensor::Tensor>()?;
+    module.add_class::<tensor::Device>()?;
+    module.add_class::<tensor::Devices>()?;
+    module.add_function(wrap_pyfunction!(tensor::devices, module)?)?;
     module.add_function(wrap_pyfunction!(plan::plan, module)?)?;
     module.add_function(wrap_pyfunction!(bitcast::bitcast, module)?)?;
     module.add_function(wrap_pyfunction!(movement::relayout, module)?)?;

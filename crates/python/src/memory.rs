@@ -1,9 +1,12 @@
 //! The memory of NumPy arrays: the only `unsafe` code of this crate.
 //!
 //! Everything else asks for a move from one array to another ([`run`]), for work on arrays of whole
-//! numbers ([`with_numbers`]), or for a new array ([`empty`]), all checked here.
+//! numbers ([`with_numbers`]), for a new array ([`empty`]), or for what tensors and arrays lend each
+//! other ([`lent`]), all checked here.
 
 #![allow(unsafe_code)]
+
+pub mod lent;
 
 use std::slice;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -137,7 +137,7 @@ fn new_bytes<'py>(
 }
 
 /// An array as so many bytes, one after another.
-fn byte_buffer<'py>(
+pub fn byte_buffer<'py>(
     array: &Bound<'py, PyUntypedArray>,
     expected: usize,
 ) -> PyResult<Bound<'py, PyUntypedArray>> {

@@ -1,4 +1,4 @@
-"""The examples in the docstrings, and in the README's Python block; the stubs beside the module."""
+"""The examples in the docstrings, and in pages' Python blocks; the stubs beside the module."""
 
 import ast
 import doctest
@@ -9,6 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy
 import pytest
 
 import minormajor as mm
@@ -34,17 +35,18 @@ def documented():
 def test_docstrings(name, value):
     text = inspect.getdoc(value)
     assert text, f"{name} has no docstring"
-    globs = {n: getattr(mm, n) for n in mm.__all__} | {"Path": Path, "tempfile": tempfile}
+    globs = {n: getattr(mm, n) for n in mm.__all__} | {"Path": Path, "tempfile": tempfile, "numpy": numpy}
     test = doctest.DocTestParser().get_doctest(text, globs, name, None, 0)
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     assert runner.run(test).failed == 0
 
 
-def test_readme_block():
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert blocks, "the README shows Python"
+@pytest.mark.parametrize("page", ["README.md", "docs/tensors.md"])
+def test_blocks_of_pages(page):
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+    assert blocks, "the page shows Python"
     for block in blocks:
-        exec(compile(block, "README.md", "exec"), {})  # noqa: S102
+        exec(compile(block, page, "exec"), {})  # noqa: S102
 
 
 def test_stubs_are_strict(tmp_path):

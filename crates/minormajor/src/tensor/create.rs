@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::ops::Range;
 
-use minormajor_core::{ArrayShape, ElementType, Plan};
+use minormajor_core::{ArrayShape, ElementType, Layout, Place, Plan};
 
 use super::{Element, IntoSizes, Memory, Tensor, TensorError};
 use crate::backend::{Device, Distribution, Number, Scalar, Strided, is_numeric};
@@ -238,13 +238,52 @@ impl Tensor {
             });
         }
         let rows = ArrayShape::new(T::ELEMENT_TYPE, super::static_sizes(&shape))?;
-        let plan = Plan::new(&rows, &shape)?;
-        let storage = device
-            .backend()
-            .upload_relaid(&plan, T::bytes_of(elements))?;
+        let layout = device.backend().preferred_layout(rows.rank());
+        Tensor::from_place(&rows, T::bytes_of(elements), layout, device)
+    }
+
+    /// A copy of an array in the host's memory, at strides or in a layout, kept in another layout.
+    ///
+    /// # Errors
+    ///
+    /// [`TensorError::Length`] for fewer bytes than the place reaches; as
+    /// [`relayout`](Tensor::relayout).
+    ///
+    /// ```
+    /// use minormajor::{Device, ElementType, Layout, StridedView, Tensor};
+    ///
+    /// // Every other column of two rows, from the right.
+    /// let view = StridedView::new(ElementType::U8, &[2, 2], &[4, -2], 3)?;
+    /// let a = Tensor::from_place(&view, b"-a-b-c-d", Layout::ascending(2), &Device::cpu())?;
+    /// assert_eq!(a.to_vec::<u8>()?, b"badc");
+    /// assert_eq!(a.shape().to_string(), "u8[2,2]{0,1}");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn from_place<'a>(
+        place: impl Into<Place<'a>>,
+        bytes: &[u8],
+        layout: Layout,
+        device: &Device,
+    ) -> Result<Tensor, TensorError> {
+        let place = place.into();
+        let sizes = match place {
+            Place::Array(shape) => shape.sizes()?,
+            Place::Strided(view) => view.sizes().to_vec(),
+        };
+        let shape = ArrayShape::new(place.element_type(), sizes)?.with_layout(layout)?;
+        let plan = Plan::new(place, &shape)?;
+        let expected = plan.source_bytes();
+        if (bytes.len() as u64) < expected as u64 {
+            return Err(TensorError::Length {
+                what: "bytes",
+                shape: shape.without_layout().to_string(),
+                found: bytes.len(),
+                expected,
+            });
+        }
         Ok(Tensor {
             device: device.clone(),
-            storage,
+            storage: device.backend().upload_relaid(&plan, bytes)?,
             memory: Memory::Array(shape),
         })
     }
@@ -301,9 +340,7 @@ fn fresh(
 ) -> Result<(ArrayShape, Strided), TensorError> {
     let sizes = sizes.into_sizes();
     let layout = device.backend().preferred_layout(sizes.len());
-    let place = |layout: &minormajor_core::Layout| {
-        Strided::dense(element_type, &sizes, layout.minor_to_major())
-    };
+    let place = |layout: &Layout| Strided::dense(element_type, &sizes, layout.minor_to_major());
     let shape =
         ArrayShape::new(element_type, sizes.iter().copied())?.with_layout(layout.clone())?;
     Ok((shape, place(&layout)))

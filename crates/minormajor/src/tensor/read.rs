@@ -49,6 +49,26 @@ impl Tensor {
             .map(move |k| Scalar::from_bytes(element_type, &bytes[k * width..]).number()))
     }
 
+    /// Writes the bytes of all elements to the host's memory, in row-major order whatever the
+    /// storage: what [`to_bytes`](Tensor::to_bytes) returns.
+    ///
+    /// # Errors
+    ///
+    /// [`TensorError::Length`] for another number of bytes than the elements have,
+    /// [`TensorError::Device`].
+    pub fn read_into(&self, into: &mut [u8]) -> Result<(), TensorError> {
+        let expected = self.elements() * i64::from(self.element_type().byte_width());
+        if i64::try_from(into.len()) != Ok(expected) {
+            return Err(TensorError::Length {
+                what: "bytes",
+                shape: self.shape().without_layout().to_string(),
+                found: into.len(),
+                expected,
+            });
+        }
+        self.read_rows(into)
+    }
+
     fn read_rows(&self, into: &mut [u8]) -> Result<(), TensorError> {
         let rows = ArrayShape::new(self.element_type(), self.sizes())?;
         let plan = Plan::new(self.place(), &rows)?;

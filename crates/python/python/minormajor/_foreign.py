@@ -10,6 +10,8 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from ._core import Tensor
+
 Array = npt.NDArray[Any]
 
 
@@ -27,6 +29,8 @@ def to_numpy(given: Any) -> Array:
         if isinstance(given, np.ma.MaskedArray):
             raise TypeError("an array with a mask: move its data and its mask")
         return given.view(np.ndarray)
+    if isinstance(given, Tensor):
+        return given.numpy(copy=False)
     name = library(given)
     if name == "torch" and hasattr(given, "data_ptr"):
         return _of_torch(given)
@@ -56,7 +60,7 @@ def to_numpy(given: Any) -> Array:
 
 def _on_a_device(given: object, where: str) -> TypeError:
     return TypeError(
-        f"{type(given).__name__} has its memory on {where}: this package has no GPU backend, "
+        f"{type(given).__name__} has its memory on {where}: arrays are taken from the CPU's, "
         "so copy it to the CPU first (cupy.asnumpy(array), tensor.cpu())"
     )
 
@@ -69,6 +73,8 @@ def from_numpy(given: Any, result: Array) -> Any:
     """A new array of the kind of `given`, with the memory of `result` where that can be."""
     if isinstance(given, np.ndarray | np.generic):
         return result
+    if isinstance(given, Tensor):
+        return Tensor(result)
     name = library(given)
     if name == "torch":
         return _to_torch(result)
@@ -88,13 +94,15 @@ def transpose(given: Any, array: Array, axes: tuple[int, ...]) -> Any:
     name = library(given)
     if name == "torch":
         return given.permute(axes)
-    if name == "jax":
+    if name == "jax" or isinstance(given, Tensor):
         return given.transpose(axes)
     return from_numpy(given, array.transpose(axes))
 
 
 def relayout_by_owner(given: Any, minor_to_major: list[int]) -> Any | None:
-    """JAX's arrays have a layout that only JAX can give; of all others, None."""
+    """JAX's arrays have a layout that only JAX can give, tensors one of their own; of all others, None."""
+    if isinstance(given, Tensor):
+        return given.relayout(minor_to_major)
     if library(given) != "jax":
         return None
     import jax

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _foreign
-from ._core import Error, Layout, Plan, Shape, plan
+from ._core import Error, Layout, Plan, Shape, Tensor, plan
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,8 @@ def layout_of(array: Any) -> ArrayLayout:
         return _of_torch(array)
     if library == "jax" and hasattr(array, "addressable_data"):
         return _of_jax(array)
+    if isinstance(array, Tensor):
+        return _of_tensor(array)
     view = _foreign.to_numpy(array)
     return ArrayLayout(
         library="numpy" if isinstance(array, np.ndarray) else library,
@@ -138,6 +140,21 @@ def _of_torch(tensor: Any) -> ArrayLayout:
         memory_kind=None,
         is_writable=True,
         nbytes=width * tensor.numel(),
+    )
+
+
+def _of_tensor(tensor: Tensor) -> ArrayLayout:
+    return ArrayLayout(
+        library="minormajor",
+        shape=None if tensor.layout is None else tensor.mm_shape,
+        sizes=tensor.shape,
+        dtype=tensor.element_type,
+        strides=tensor.strides,
+        memory_format=None,
+        device=str(tensor.device),
+        memory_kind=None,
+        is_writable=False,
+        nbytes=tensor.nbytes,
     )
 
 

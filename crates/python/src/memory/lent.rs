@@ -1,0 +1,122 @@
+//! Arrays' bytes for tensors, and tensors' bytes as arrays.
+
+use std::sync::Arc;
+
+use minormajor::backend::Storage;
+use numpy::npyffi::{PY_ARRAY_API, npy_intp};
+use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray};
+use pyo3::PyTypeInfo;
+use pyo3::prelude::*;
+use smallvec::SmallVec;
+
+use super::{Dense, Listed, Region, SMALL, empty, reach};
+use crate::error::error;
+
+/// Calls work with the bytes from an array's lowest to its highest element. Python's lock is given up
+/// while they are many.
+///
+/// # Errors
+///
+/// An array that another thread writes.
+pub fn with_bytes<R: Send>(
+    py: Python<'_>,
+    array: &Bound<'_, PyUntypedArray>,
+    work: impl Send + FnOnce(&[u8]) -> R,
+) -> PyResult<R> {
+    let region = Region::of(array)?;
+    let is_small = region.bytes < SMALL;
+    let _listed = Listed::new([region].into_iter(), std::iter::empty(), !is_small)?;
+    // SAFETY: the caller's reference keeps the array alive and its size as it is; as in `run`, nothing
+    // of ours writes these bytes meanwhile: Python's lock is held, or the region is listed.
+    let bytes = unsafe { region.bytes() };
+    Ok(match is_small {
+        true => work(bytes),
+        false => py.detach(|| work(bytes)),
+    })
+}
+
+/// A new array whose bytes `write` makes, all of them in the order of memory. Python's lock is given up.
+///
+/// # Errors
+///
+/// As [`empty`].
+pub fn written<'py, R: Send>(
+    dtype: Bound<'py, PyArrayDescr>,
+    dense: &Dense,
+    write: impl Send + FnOnce(&mut [u8]) -> R,
+) -> PyResult<(Bound<'py, PyUntypedArray>, R)> {
+    let made = empty(dtype, dense)?;
+    let region = Region::of(&made)?;
+    let bytes: &mut [u8] = match region.bytes {
+        0 => &mut [],
+        // SAFETY: as in `run`; the array is new, so nobody else has it, and `Dense` promises that its
+        // elements are all of its memory. What is not yet written is of some value.
+        bytes => unsafe { std::slice::from_raw_parts_mut(region.start, bytes) },
+    };
+    let result = made.py().detach(|| write(bytes));
+    Ok((made, result))
+}
+
+/// What keeps a storage alive for an array that shows it.
+#[pyclass(frozen, module = "minormajor._core")]
+struct Lent(Arc<dyn Storage>);
+
+/// A read-only array in the memory of a storage, which lives as long as the array does; `None` where
+/// the host can't read it in place.
+///
+/// # Errors
+///
+/// Elements that are not in the storage.
+pub fn view<'py>(
+    storage: &Arc<dyn Storage>,
+    dtype: Bound<'py, PyArrayDescr>,
+    sizes: &[usize],
+    strides: &[isize],
+    offset: usize,
+) -> PyResult<Option<Bound<'py, PyUntypedArray>>> {
+    let py = dtype.py();
+    let owner = Bound::new(py, Lent(storage.clone()))?;
+    let Some(bytes) = owner.get().0.host_bytes() else {
+        return Ok(None);
+    };
+    let (mut offset, width) = (offset, dtype.itemsize());
+    let inside = reach(sizes, strides, width).is_some_and(|(lowest, length)| {
+        if length == 0 {
+            // There is no element: any address will do.
+            offset = 0;
+            return true;
+        }
+        let first = offset.checked_add_signed(lowest);
+        let end = first.and_then(|first| first.checked_add(length));
+        end.is_some_and(|end| end <= bytes.len())
+    });
+    let sizes: Result<SmallVec<[npy_intp; 8]>, _> =
+        sizes.iter().map(|&size| npy_intp::try_from(size)).collect();
+    let sizes = sizes.map_err(error)?;
+    if !inside || dtype.has_object() || sizes.len() != strides.len() {
+        return Err(error("the elements are not in the storage"));
+    }
+    // SAFETY: as in `empty`, the two lists have the length that is said, and the references to the
+    // descriptor and the owner are given away. The elements lie inside of `bytes`, which was checked
+    // above; those are borrowed from the storage behind `owner`, which nothing changes or drops before
+    // the array drops `owner`, its base. Without the flag for it, nobody writes through the array.
+    unsafe {
+        let made = PY_ARRAY_API.PyArray_NewFromDescr(
+            py,
+            PyUntypedArray::type_object_raw(py),
+            dtype.into_dtype_ptr(),
+            sizes.len() as i32,
+            sizes.as_ptr().cast_mut(),
+            strides.as_ptr().cast_mut(),
+            bytes.as_ptr().add(offset).cast_mut().cast(),
+            0,
+            std::ptr::null_mut(),
+        );
+        let made = Bound::from_owned_ptr_or_err(py, made)?;
+        let base = owner.into_any().into_ptr();
+        if PY_ARRAY_API.PyArray_SetBaseObject(py, made.as_ptr().cast(), base) < 0 {
+            return Err(PyErr::fetch(py));
+        }
+        Ok(Some(made.cast_into_unchecked()))
+    }
+}
