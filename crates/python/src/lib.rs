@@ -51,6 +51,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(indices::unravel_index, module)?)?;
     module.add_function(wrap_pyfunction!(view::why_not_a_view, module)?)?;
     module.add_function(wrap_pyfunction!(files::inspect, module)?)?;
+    module.add_function(wrap_pyfunction!(files::read_array, module)?)?;
+    module.add_function(wrap_pyfunction!(files::save_arrays, module)?)?;
     module.add_function(wrap_pyfunction!(files::relayout_file, module)?)?;
     Ok(())
 }

@@ -21,7 +21,7 @@ use super::sources::Sources;
 use super::target::Paths;
 use super::verify::verify;
 use super::{
-    Array, Contents, FileError, Forecast, Input, Kind, RelayoutOptions, RelayoutReport,
+    Array, Contents, FileError, Forecast, Format, Input, Kind, RelayoutOptions, RelayoutReport,
     check_holds, format_of,
 };
 use crate::memory::FILE_HEAP;
@@ -122,14 +122,7 @@ impl FilePlan {
         let inputs = Inputs::new(input)?;
         let input_format = format_of(input)?;
         let output_format = format_of(output)?;
-        let of_chunks =
-            options.chunks.is_some() || options.shards.is_some() || options.compressor.is_some();
-        if of_chunks && !output_format.is_folder() {
-            return Err(FileError::NoChunks {
-                path: output.to_owned(),
-                format: output_format.extension(),
-            });
-        }
+        check_chunks(output_format, output, options)?;
         Output::check(output, &[input], output_format.is_folder())?;
 
         let mut bytes = open_bytes(input)?;
@@ -377,8 +370,29 @@ impl FilePlan {
     }
 }
 
+/// Whether an output has chunks, where the options speak of them.
+pub(super) fn check_chunks(
+    format: &dyn Format,
+    output: &Path,
+    options: &RelayoutOptions,
+) -> Result<(), FileError> {
+    let of_chunks =
+        options.chunks.is_some() || options.shards.is_some() || options.compressor.is_some();
+    match of_chunks && !format.is_folder() {
+        false => Ok(()),
+        true => Err(FileError::NoChunks {
+            path: output.to_owned(),
+            format: format.extension(),
+        }),
+    }
+}
+
 /// Whether a folder's pieces can be made with the memory that is allowed.
-fn check_packs(path: &Path, pack: &dyn Pack, options: &RelayoutOptions) -> Result<(), FileError> {
+pub(super) fn check_packs(
+    path: &Path,
+    pack: &dyn Pack,
+    options: &RelayoutOptions,
+) -> Result<(), FileError> {
     let limit = options.memory.unwrap_or(DEFAULT_MEMORY);
     let least = pack.heap() + FILE_HEAP;
     if least > limit {

@@ -465,6 +465,17 @@ class FileInfo(TypedDict):
     metadata: list[tuple[str, str]]
 
 def inspect(path: _Path) -> FileInfo: ...
+def read_array(path: _Path, name: str) -> npt.NDArray[np.uint8]: ...
+def save_arrays(
+    path: _Path,
+    arrays: Sequence[tuple[str, Any, str]],
+    layout: _Layout | None,
+    dtype: Any,
+    chunks: Sequence[int] | None,
+    shards: Sequence[int] | None,
+    compressor: str | None,
+    threads: int | None,
+) -> None: ...
 def relayout_file(
     input: _Path,
     output: _Path,
@@ -473,6 +484,9 @@ def relayout_file(
     rules: Sequence[str] | None = None,
     dtype: Any = None,
     input_type: Any = None,
+    chunks: Sequence[int] | None = None,
+    shards: Sequence[int] | None = None,
+    compressor: str | None = None,
     threads: int | None = None,
     memory: int | None = None,
 ) -> dict[str, Shape]: ...

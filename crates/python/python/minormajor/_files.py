@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +11,19 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core, _foreign
-from ._core import FileError, Layout, Shape, unpack
+from ._core import Error, FileError, Layout, unpack
 
 Array = npt.NDArray[Any]
 PathLike = str | os.PathLike[str]
 
 
 def load(path: PathLike, name: str | None = None, *, mmap: bool = True) -> Array | dict[str, Array]:
-    """The array in a file (.npy, .npz, .safetensors, .tsr, .bin); of several, a dictionary, or the
-    one of that name.
+    """The array in a file (.npy, .npz, .safetensors, .tsr, .bin) or a .zarr folder; of several, a
+    dictionary, or the one of that name.
 
     Arrays are mapped, read-only, as they lie in the file; with mmap=False they are read. What can't
-    be mapped is read: what is deflated, and what is tiled, padded or packed, which becomes row-major.
+    be mapped is read: what is deflated or in chunks, and what is tiled, padded or packed, which becomes
+    row-major.
 
     >>> import numpy as np
     >>> path = Path(tempfile.mkdtemp()) / "columns.npy"
@@ -32,7 +32,6 @@ def load(path: PathLike, name: str | None = None, *, mmap: bool = True) -> Array
     (8, 16)
     """
     path = Path(path)
-    _refuse_zarr(path)
     info = _core.inspect(path)
     arrays = {array["name"]: array for array in info["arrays"]}
     if name is not None:
@@ -40,10 +39,12 @@ def load(path: PathLike, name: str | None = None, *, mmap: bool = True) -> Array
             known = ", ".join(arrays) or "none"
             raise FileError(f"{path}: no array {name!r}; it holds {known}")
         return _read(path, arrays[name], mmap)
-    if info["format"] in ("npz", "safetensors"):
-        return {key: _read(path, array, mmap) for key, array in arrays.items()}
-    (only,) = arrays.values()
-    return _read(path, only, mmap)
+    # A folder of one array names it after itself; one of groups may hold as few.
+    is_folder_of_one = info["format"] == "zarr" and list(arrays) == [path.stem]
+    if info["format"] in ("npy", "tsr", "bin") or is_folder_of_one:
+        (only,) = arrays.values()
+        return _read(path, only, mmap)
+    return {key: _read(path, array, mmap) for key, array in arrays.items()}
 
 
 def save(
@@ -53,33 +54,39 @@ def save(
     *,
     dtype: Any = None,
     name: str | None = None,
+    chunks: tuple[int, ...] | None = None,
+    shards: tuple[int, ...] | None = None,
+    compressor: str | None = None,
+    threads: int | None = None,
 ) -> None:
-    """Writes an array to a new file; the name's ending says the format.
+    """Writes an array, or a dictionary of them, to a new file; the name's ending says the format.
 
-    Without a layout the array is row-major. What is big-endian is written little-endian. Raw files (.bin) can have any, tiled and padded too.
-    With a dtype, f32, f16 and bf16 are converted. name is the array's, where the format has names;
-    else it is that of the file.
+    The bytes are written straight from the array's memory, by threads where they change places. There is
+    a whole new file then, or on an error the one that was there. Without a layout arrays are row-major.
+    What is big-endian is written little-endian. Raw files (.bin) can have any layout, tiled and padded
+    too, and the tiles of a .zarr folder are its chunks; chunks says their sizes alone, shards those of the
+    files of many chunks, and compressor is 'none', 'zstd', 'gzip' or 'blosc', with a
+    level if need be: 'zstd:3'. With a dtype, f32, f16 and bf16 are converted. name is the array's, where the
+    format has names; else it is that of the file.
+
+    >>> import numpy as np
+    >>> path = Path(tempfile.mkdtemp()) / "two.npz"
+    >>> save(path, {"a": np.zeros(3), "b": np.ones((2, 2))})
+    >>> load(path)["b"].tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
     """
     path = Path(path)
-    _refuse_zarr(path)
-    values = _foreign.to_numpy(array)
-    named = None
-    if values.dtype.kind == "V" and values.dtype.num >= 256:
-        # A .npy file doesn't say which of ml_dtypes' types it is.
-        named = values.dtype
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".minormajor-") as folder:
-        first = Path(folder) / f"{name or path.stem}.npy"
-        np.save(first, values, allow_pickle=False)
-        _core.relayout_file(first, path, layout, dtype=dtype, input_type=named)
-
-
-def _refuse_zarr(path: Path) -> None:
-    """The wheel leaves zarrs out: about eighty crates and two C libraries."""
-    if path.suffix == ".zarr" or (path / "zarr.json").exists():
-        raise FileError(
-            f"{path}: .zarr folders are not read or written here; the command line does: "
-            f"`minormajor relayout x.zarr x.npy`, and the other way round"
-        )
+    if isinstance(array, dict):
+        if name is not None:
+            raise Error(f"a name {name!r} beside the names of a dictionary; expected one or the other")
+        arrays = array
+    else:
+        arrays = {name or path.stem: array}
+    given = []
+    for key, value in arrays.items():
+        values = _foreign.to_numpy(value)
+        given.append((str(key), values, repr(np.lib.format.dtype_to_descr(values.dtype))))
+    _core.save_arrays(path, given, layout, dtype, chunks, shards, compressor, threads)
 
 
 def _read(path: Path, info: _core.ArrayInfo, mmap: bool) -> Array:
@@ -92,35 +99,28 @@ def _read(path: Path, info: _core.ArrayInfo, mmap: bool) -> Array:
         dtype = shape.dtype
         if info["is_big_endian"]:
             dtype = dtype.newbyteorder(">")
-    if info["is_chunked"]:
-        raise FileError(f"{path}: {info['name']} is in chunks: `relayout_file` makes a .npy file of it")
-    if info["is_compressed"]:
-        with np.load(path, allow_pickle=False) as archive:
-            inflated: Array = archive[info["name"]]
-        return inflated
-    file = info["file"] or path
     layout = shape.layout
     assert layout is not None
-    order = [d for d in reversed(layout.minor_to_major) if d < len(sizes)]
+    size = shape.allocated_bytes or 0
+    in_place = not info["is_compressed"] and not info["is_chunked"]
+    values: Array
+    if size == 0:
+        values = np.empty(0, np.uint8)
+    elif in_place and mmap:
+        values = _mapped(info["file"] or path, info["offset"], size)
+    else:
+        values = _core.read_array(path, info["name"])
     if layout != Layout(layout.minor_to_major):
-        buffer = _bytes(file, info["offset"], shape.allocated_bytes or 0)
         # Buffers are little-endian; a raw file that isn't has no shape that says so.
-        return unpack(buffer, shape)
+        return unpack(values, shape)
+    order = [d for d in reversed(layout.minor_to_major) if d < len(sizes)]
     stored = tuple(sizes[d] for d in order)
-    count = 1
-    for size in stored:
-        count *= size
-    if count * dtype.itemsize == 0:
+    if size == 0:
         return np.empty(sizes, dtype)
-    values = _bytes(file, info["offset"], count * dtype.itemsize)
-    if not mmap:
-        values = np.array(values)
     typed: Array = values.view(dtype)
     return typed.reshape(stored).transpose(np.argsort(order))
 
 
-def _bytes(file: Path | str, offset: int, size: int) -> Array:
-    if size == 0:
-        return np.empty(0, np.uint8)
+def _mapped(file: Path | str, offset: int, size: int) -> Array:
     mapped = np.memmap(file, np.uint8, mode="r", offset=offset, shape=(size,))
     return mapped.view(np.ndarray)

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use super::{Dense, Listed, Region, SMALL, empty, reach};
 use crate::error::error;
 
-/// Calls work with the bytes from an array's lowest to its highest element. Python's lock is given up
+/// Calls work with the bytes from each array's lowest to its highest element. Python's lock is given up
 /// while they are many.
 ///
 /// # Errors
@@ -20,18 +20,20 @@ use crate::error::error;
 /// An array that another thread writes.
 pub fn with_bytes<R: Send>(
     py: Python<'_>,
-    array: &Bound<'_, PyUntypedArray>,
-    work: impl Send + FnOnce(&[u8]) -> R,
+    arrays: &[&Bound<'_, PyUntypedArray>],
+    work: impl Send + FnOnce(&[&[u8]]) -> R,
 ) -> PyResult<R> {
-    let region = Region::of(array)?;
-    let is_small = region.bytes < SMALL;
-    let _listed = Listed::new([region].into_iter(), std::iter::empty(), !is_small)?;
-    // SAFETY: the caller's reference keeps the array alive and its size as it is; as in `run`, nothing
-    // of ours writes these bytes meanwhile: Python's lock is held, or the region is listed.
-    let bytes = unsafe { region.bytes() };
+    let regions = arrays.iter().map(|array| Region::of(array));
+    let regions: SmallVec<[Region; 8]> = regions.collect::<PyResult<_>>()?;
+    let is_small = regions.iter().all(|region| region.bytes < SMALL);
+    let _listed = Listed::new(regions.iter().copied(), std::iter::empty(), !is_small)?;
+    // SAFETY: the caller's references keep the arrays alive and their sizes as they are; as in `run`,
+    // nothing of ours writes these bytes meanwhile: Python's lock is held, or the regions are listed.
+    let bytes = regions.iter().map(|region| unsafe { region.bytes() });
+    let bytes: SmallVec<[&[u8]; 8]> = bytes.collect();
     Ok(match is_small {
-        true => work(bytes),
-        false => py.detach(|| work(bytes)),
+        true => work(&bytes),
+        false => py.detach(|| work(&bytes)),
     })
 }
 

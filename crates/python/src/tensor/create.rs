@@ -115,8 +115,8 @@ impl Tensor {
         let device = device.unwrap_or_else(minormajor::Device::cpu);
         let rank = array.ndim();
         let layout = layout.unwrap_or_else(|| device.backend().preferred_layout(rank));
-        let made = lent::with_bytes(py, &array, |bytes| {
-            minormajor::Tensor::from_place(&view, bytes, layout, &device)
+        let made = lent::with_bytes(py, &[&array], |bytes| {
+            minormajor::Tensor::from_place(&view, bytes[0], layout, &device)
         })?;
         made.map(Tensor).map_err(error::tensor)
     }
@@ -285,8 +285,8 @@ impl Tensor {
             .allocated_bytes()
             .map_or(found, |bytes| bytes as usize);
         let array = packing::byte_buffer(&array, expected)?;
-        let made = lent::with_bytes(py, &array, |bytes| {
-            minormajor::Tensor::from_bytes(shape, bytes, &device)
+        let made = lent::with_bytes(py, &[&array], |bytes| {
+            minormajor::Tensor::from_bytes(shape, bytes[0], &device)
         })?;
         made.map(Tensor).map_err(error::tensor)
     }

@@ -105,6 +105,18 @@ pub(super) fn header_of(array: &Array) -> Vec<u8> {
         .expect("an array of another type or rank is refused")
 }
 
+/// The byte order of elements of so many bytes that NumPy describes.
+pub(super) fn order_of_descr(descr: &str, width: u64) -> Result<ByteOrder, NpyError> {
+    let read = descr::read(descr.as_bytes())?;
+    match read.width == width {
+        true => Ok(read.order),
+        false => Err(NpyError::DataType {
+            dtype: descr.to_owned(),
+            remedy: "the array's elements have another number of bytes",
+        }),
+    }
+}
+
 /// What NumPy says of an array's elements, where it has words for them.
 fn descr_of(array: &Array) -> Option<String> {
     let element_type = array.shape.element_type();
