@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use super::column::Column;
+use super::column::{Anywhere, Column, Width, Word, read};
 use super::form::{Divide, Form, Ready};
 use super::number::Number;
 use super::{AnyForm, OutOfBounds, Program};
@@ -79,11 +79,11 @@ impl<N: Number, V: Vector> Work for Blocks<'_, '_, '_, N, V> {
 /// The numbers of a block: of a register, or on their way.
 type Lanes<N> = [N; LANES];
 
-/// Room for a column's numbers of a block, where they are not read in their place.
+/// Room for a column's numbers of a block, of any width, where they are not read in their place.
 pub(super) type Stage = [MaybeUninit<i64>; LANES];
 
 /// Columns that a sum reads at once.
-const AT_ONCE: usize = 4;
+pub(super) const AT_ONCE: usize = 4;
 
 /// # Safety
 ///
@@ -108,10 +108,10 @@ unsafe fn blocks<N: Number, V: Vector>(
         Form::Sum(_) | Form::Chain(..) => Vec::new(),
         Form::Steps(_, registers) => vec![[N::ZERO; LANES]; *registers],
     };
-    let most = match from.iter().all(Column::is_in_place) {
+    let most = match from.iter().all(Column::is_dense) {
         true => LANES,
         // What lies between the numbers shall stay in the cache from column to column.
-        false => LANES / 4,
+        false => LANES / 2,
     };
     let mut void = 0;
     for row in (0..all).step_by(most) {
@@ -121,12 +121,12 @@ unsafe fn blocks<N: Number, V: Vector>(
             Form::Sum(factors) => {
                 let to = sink.column(0, row, rows);
                 // SAFETY: the block is in the batch.
-                unsafe { block.sum(&program.inputs, factors, &mut stages, to) }
+                unsafe { block.sum::<_, V>(&program.inputs, factors, &mut stages, to) }
             }
             Form::Chain(divides, last) => {
-                let (bound, stage) = (program.inputs[0].1, &mut stages[0]);
+                let (bound, to) = (program.inputs[0].1, sink.column(*last, row, rows));
                 // SAFETY: the block is in the batch.
-                let bad = unsafe { block.copy(bound, stage, sink.column(*last, row, rows)) };
+                let bad = unsafe { block.load::<V, _>(0, bound, &mut stages, to, |number| number) };
                 for divide in divides {
                     let [values, to] = sink.columns([*last, divide.output], row, rows);
                     remainders(divide, values, to);
@@ -138,7 +138,7 @@ unsafe fn blocks<N: Number, V: Vector>(
                 for (column, &(register, bound)) in program.inputs.iter().enumerate() {
                     let to = &mut registers[register];
                     // SAFETY: the block is in the batch.
-                    bad |= unsafe { block.load(column, bound, &mut stages[0], to) };
+                    bad |= unsafe { block.load::<V, _>(column, bound, &mut stages, to, N::new) };
                 }
                 let mut marks = [0; LANES];
                 let marked = steps.iter().fold(0, |marked, step| {
@@ -256,9 +256,9 @@ impl Block<'_> {
     ///
     /// # Safety
     ///
-    /// The block is in the batch.
+    /// The block is in the batch. The CPU has `V`.
     #[inline(always)]
-    unsafe fn sum<N: Number>(
+    unsafe fn sum<N: Number, V: Vector>(
         &self,
         inputs: &[(usize, i64)],
         factors: &[N],
@@ -266,69 +266,77 @@ impl Block<'_> {
         to: &mut [i64],
     ) -> i64 {
         let mut bad = 0;
-        let parts = self.from.chunks(AT_ONCE).zip(inputs.chunks(AT_ONCE));
-        for (number, ((columns, inputs), factors)) in parts.zip(factors.chunks(AT_ONCE)).enumerate()
-        {
-            let term = |place: usize, stage| Term {
-                // SAFETY: the block is in the batch.
-                from: unsafe { columns[place].block(self.row, self.rows, stage) },
-                last: inputs[place].1.wrapping_sub(1),
-                factor: factors[place],
-            };
+        let parts = inputs.chunks(AT_ONCE).zip(factors.chunks(AT_ONCE));
+        for ((number, columns), parts) in self.from.chunks(AT_ONCE).enumerate().zip(parts) {
             let more = number > 0;
-            let [a, b, c, d] = stages;
-            bad |= match columns.len() {
-                1 => sum([term(0, a)], more, to),
-                2 => sum([term(0, a), term(1, b)], more, to),
-                3 => sum([term(0, a), term(1, b), term(2, c)], more, to),
-                _ => sum([term(0, a), term(1, b), term(2, c), term(3, d)], more, to),
+            // SAFETY: the caller's promise; the width is the greatest of the columns.
+            bad |= unsafe {
+                match columns.iter().all(|column| column.width() == Width::Four) {
+                    true => self.part::<N, V, i32>(columns, parts, more, stages, to),
+                    false => self.part::<N, V, i64>(columns, parts, more, stages, to),
+                }
             };
         }
         bad
     }
 
-    /// Copies the only column; negative where one of the numbers is out of bounds.
+    /// The part of [`sum`](Self::sum) of at most [`AT_ONCE`] columns, added to what is there where there is `more`.
     ///
     /// # Safety
     ///
-    /// The block is in the batch.
+    /// As [`sum`](Self::sum); the columns' numbers are not wider than `T`.
     #[inline(always)]
-    unsafe fn copy(&self, bound: i64, stage: &mut Stage, to: &mut [i64]) -> i64 {
+    unsafe fn part<N: Number, V: Vector, T: Word>(
+        &self,
+        columns: &[Column<'_>],
+        (inputs, factors): (&[(usize, i64)], &[N]),
+        more: bool,
+        stages: &mut [Stage; AT_ONCE],
+        to: &mut [i64],
+    ) -> i64 {
         // SAFETY: the caller's promise.
-        let from = unsafe { self.from[0].block(self.row, self.rows, stage) };
-        let last = bound.wrapping_sub(1);
-        let mut bad = 0;
-        for (to, &from) in to.iter_mut().zip(from) {
-            // The difference wraps only where the number is negative.
-            bad |= from | last.wrapping_sub(from);
-            *to = from;
+        let from = unsafe { read::<T, V>(columns, self.row, self.rows, stages) };
+        let term = |place: usize| Term {
+            from: from[place],
+            last: inputs[place].1.wrapping_sub(1),
+            factor: factors[place],
+        };
+        match columns.len() {
+            1 => sum([term(0)], more, to),
+            2 => sum([term(0), term(1)], more, to),
+            3 => sum([term(0), term(1), term(2)], more, to),
+            _ => sum([term(0), term(1), term(2), term(3)], more, to),
         }
-        bad
     }
 
-    /// Reads a column; negative where one of the numbers is out of bounds.
+    /// Writes what the numbers of a column become; negative where one of them is out of bounds.
     ///
     /// # Safety
     ///
-    /// The block is in the batch.
+    /// The block is in the batch. The CPU has `V`.
     #[inline(always)]
-    unsafe fn load<N: Number>(
+    unsafe fn load<V: Vector, U>(
         &self,
         column: usize,
         bound: i64,
-        stage: &mut Stage,
-        to: &mut Lanes<N>,
+        stages: &mut [Stage; AT_ONCE],
+        to: &mut [U],
+        made: impl Fn(i64) -> U,
     ) -> i64 {
+        let columns = &self.from[column..=column];
         // SAFETY: the caller's promise.
-        let from = unsafe { self.from[column].block(self.row, self.rows, stage) };
-        let last = bound.wrapping_sub(1);
-        let mut bad = 0;
-        for (to, &from) in to.iter_mut().zip(from) {
-            // As `copy`.
-            bad |= from | last.wrapping_sub(from);
-            *to = N::new(from);
+        unsafe {
+            match columns[0].width() {
+                Width::Four => {
+                    let [from, ..] = read::<i32, V>(columns, self.row, self.rows, stages);
+                    checked(from, bound, to, made)
+                }
+                Width::Eight => {
+                    let [from, ..] = read::<i64, V>(columns, self.row, self.rows, stages);
+                    checked(from, bound, to, made)
+                }
+            }
         }
-        bad
     }
 
     /// The first number that is out of bounds, where there is one.
@@ -350,10 +358,29 @@ impl Block<'_> {
     }
 }
 
+/// Writes what numbers become; negative where one of them is out of bounds.
+#[inline(always)]
+fn checked<T: Word, U>(
+    from: &[Anywhere<T>],
+    bound: i64,
+    to: &mut [U],
+    made: impl Fn(i64) -> U,
+) -> i64 {
+    let last = bound.wrapping_sub(1);
+    let mut bad = 0;
+    for (to, from) in to.iter_mut().zip(from) {
+        let number = from.get();
+        // The difference wraps only where the number is negative.
+        bad |= number | last.wrapping_sub(number);
+        *to = made(number);
+    }
+    bad
+}
+
 /// A column of a sum.
 #[derive(Clone, Copy)]
-struct Term<'a, N> {
-    from: &'a [i64],
+struct Term<'a, N, T> {
+    from: &'a [Anywhere<T>],
     /// The greatest number in bounds.
     last: i64,
     factor: N,
@@ -361,20 +388,22 @@ struct Term<'a, N> {
 
 /// Adds terms up, to what is there where there is `more`; negative where a number is out of bounds.
 #[inline(always)]
-fn sum<N: Number, const TERMS: usize>(
-    terms: [Term<'_, N>; TERMS],
+fn sum<N: Number, T: Word, const TERMS: usize>(
+    terms: [Term<'_, N, T>; TERMS],
     more: bool,
     to: &mut [i64],
 ) -> i64 {
-    let from = terms.map(|term| &term.from[..to.len()]);
+    assert!(terms.iter().all(|term| term.from.len() == to.len()));
     let mut bad = 0;
     for (row, to) in to.iter_mut().enumerate() {
         let mut sum = N::ZERO;
-        for (term, from) in terms.iter().zip(from) {
-            let from = from[row];
-            // As `copy`.
-            bad |= from | term.last.wrapping_sub(from);
-            sum = sum.add(N::new(from).multiply(term.factor));
+        for term in &terms {
+            // SAFETY: there are as many as there are sums. A question here would leave the rows of half a vector loop,
+            // up to 32, to be done one by one.
+            let number = unsafe { term.from.get_unchecked(row) }.get();
+            // As `checked`.
+            bad |= number | term.last.wrapping_sub(number);
+            sum = sum.add(N::new(number).multiply(term.factor));
         }
         let before = if more { *to } else { 0 };
         *to = before.wrapping_add(sum.value());

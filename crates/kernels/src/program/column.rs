@@ -3,7 +3,10 @@
 use std::mem::MaybeUninit;
 use std::slice;
 
-use super::blocks::Stage;
+use super::blocks::{AT_ONCE, Stage};
+use crate::block::{Steps, tile};
+use crate::order::Same;
+use crate::simd::Vector;
 
 /// How wide the numbers of a [`Column`] are: whole ones with a sign, in the order of bytes of this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -15,7 +18,8 @@ pub enum Width {
 }
 
 impl Width {
-    fn bytes(self) -> usize {
+    /// In bytes.
+    pub fn bytes(self) -> usize {
         match self {
             Width::Four => 4,
             Width::Eight => 8,
@@ -92,71 +96,147 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// Whether its numbers are read where they are.
-    pub(super) fn is_in_place(&self) -> bool {
-        let first = self.memory.as_ptr().wrapping_add(self.first);
-        self.width == Width::Eight && self.step == 8 && first.cast::<i64>().is_aligned()
+    /// How wide its numbers are.
+    pub(super) fn width(&self) -> Width {
+        self.width
+    }
+
+    /// Whether its numbers lie one after the other.
+    pub(super) fn is_dense(&self) -> bool {
+        self.step == self.width.bytes() as isize
     }
 
     fn at(&self, row: usize) -> *const u8 {
         let offset = self.first as isize + row as isize * self.step;
         self.memory.as_ptr().wrapping_offset(offset)
     }
+}
 
-    /// The numbers of a block, where they are, or on the stage.
-    ///
-    /// # Safety
-    ///
-    /// The column has the rows `row..row + rows`, which are at most as many as the stage has.
-    #[inline(always)]
-    pub(super) unsafe fn block<'b>(
-        &'b self,
-        row: usize,
-        rows: usize,
-        stage: &'b mut Stage,
-    ) -> &'b [i64] {
-        let at = self.at(row);
-        // SAFETY: the caller's promise; in place they are aligned.
+/// The numbers of a block of columns, where they are, or on the stages: there are as many as there are columns, and
+/// the others are empty. Rows of memory that have a number of every column are transposed to the stages.
+///
+/// # Safety
+///
+/// There are at most [`AT_ONCE`] columns, and they have the rows `row..row + rows`, which are at most as many as a stage
+/// has. Their numbers are not wider than `T`. The CPU has `V`.
+#[inline(always)]
+pub(super) unsafe fn read<'b, T: Word, V: Vector>(
+    columns: &'b [Column<'_>],
+    row: usize,
+    rows: usize,
+    stages: &'b mut [Stage; AT_ONCE],
+) -> [&'b [Anywhere<T>]; AT_ONCE] {
+    let mut numbers = [&[][..]; AT_ONCE];
+    let base = columns[0].at(row);
+    let (width, step) = (size_of::<T>(), columns[0].step);
+    let is_wide = |column: &Column<'_>| column.width == T::WIDTH;
+    let are_neighbours = columns.len() * width >= 16
+        && rows * width >= V::BYTES
+        && columns.iter().enumerate().all(|(place, column)| {
+            let at = base.wrapping_add(place * width);
+            is_wide(column) && column.step == step && column.at(row) == at
+        });
+    if are_neighbours {
+        let to = Steps {
+            base: stages.as_mut_ptr().cast::<u8>().cast_const(),
+            step: size_of::<Stage>() as isize,
+        };
+        // SAFETY: number `place` of each row is that of a column, which the caller says has it; stages have room for as
+        // many, and nobody else has them; there are enough of both for a block, as was just asked.
         unsafe {
-            if self.is_in_place() {
-                return slice::from_raw_parts(at.cast(), rows);
+            let base = Steps { base, step };
+            match T::WIDTH {
+                Width::Four => tile::<V, 4, false>(base, rows, to, columns.len(), Same, |_| ()),
+                Width::Eight => tile::<V, 8, false>(base, rows, to, columns.len(), Same, |_| ()),
             }
-            let stage = stage.get_unchecked_mut(..rows);
-            match self.width {
-                Width::Four => widen::<i32>(at, self.step, stage),
-                Width::Eight => widen::<i64>(at, self.step, stage),
-            }
-            // All were just written.
-            &*(&raw const *stage as *const [i64])
         }
     }
+    for ((numbers, column), stage) in numbers.iter_mut().zip(columns).zip(stages) {
+        let at = column.at(row);
+        let from = match is_wide(column) && column.is_dense() {
+            true => at.cast(),
+            false => {
+                let stage = stage.as_mut_ptr().cast::<T>();
+                if !are_neighbours {
+                    // SAFETY: the caller's promise; a stage has room for as many.
+                    unsafe { T::gather(at, column.width, column.step, stage, rows) }
+                }
+                stage.cast_const().cast()
+            }
+        };
+        // SAFETY: so many were promised there, or were just written, and any address will do.
+        *numbers = unsafe { slice::from_raw_parts(from, rows) };
+    }
+    numbers
 }
 
 /// A number at any address.
 #[derive(Clone, Copy)]
 #[repr(C, packed)]
-struct Anywhere<T>(T);
+pub(super) struct Anywhere<T>(T);
 
-/// Reads as many numbers as `to` has.
+impl<T: Word> Anywhere<T> {
+    #[inline(always)]
+    pub(super) fn get(self) -> i64 {
+        self.0.into()
+    }
+}
+
+/// What a number is read as.
+pub(super) trait Word: Copy + Into<i64> {
+    const WIDTH: Width;
+
+    /// Reads numbers of a width, at most this one, at equal distances.
+    ///
+    /// # Safety
+    ///
+    /// They are readable, and as many can be written.
+    unsafe fn gather(from: *const u8, width: Width, step: isize, to: *mut Self, rows: usize);
+}
+
+impl Word for i32 {
+    const WIDTH: Width = Width::Four;
+
+    #[inline(always)]
+    unsafe fn gather(from: *const u8, _: Width, step: isize, to: *mut i32, rows: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { gather::<i32, i32>(from, step, to, rows) }
+    }
+}
+
+impl Word for i64 {
+    const WIDTH: Width = Width::Eight;
+
+    #[inline(always)]
+    unsafe fn gather(from: *const u8, width: Width, step: isize, to: *mut i64, rows: usize) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match width {
+                Width::Four => gather::<i32, i64>(from, step, to, rows),
+                Width::Eight => gather::<i64, i64>(from, step, to, rows),
+            }
+        }
+    }
+}
+
+/// As [`Word::gather`]. Not inlined, so that it is compiled for what every CPU has: the instructions that newer ones
+/// have to gather take longer than loads.
 ///
 /// # Safety
 ///
-/// They are readable.
-#[inline(always)]
-unsafe fn widen<T: Copy + Into<i64>>(from: *const u8, step: isize, to: &mut [MaybeUninit<i64>]) {
-    let from = from.cast::<Anywhere<T>>();
-    if step == size_of::<T>() as isize {
-        // SAFETY: the caller's promise.
-        let from = unsafe { slice::from_raw_parts(from, to.len()) };
-        for (to, from) in to.iter_mut().zip(from) {
-            to.write({ from.0 }.into());
-        }
-        return;
-    }
+/// As [`Word::gather`], for numbers as wide as `T`.
+#[inline(never)]
+unsafe fn gather<T: Copy + Into<U>, U>(from: *const u8, step: isize, to: *mut U, rows: usize) {
+    // SAFETY: the caller's promise.
+    let to = unsafe { slice::from_raw_parts_mut(to.cast::<MaybeUninit<U>>(), rows) };
     let read = |row: usize| {
         // SAFETY: the caller's promise.
-        let number = unsafe { from.byte_offset(row as isize * step).read() };
-        MaybeUninit::new(number.0.into())
+        let number = unsafe {
+            from.offset(row as isize * step)
+                .cast::<T>()
+                .read_unaligned()
+        };
+        MaybeUninit::new(number.into())
     };
     // Alone, the steps of the loop would take longer than the numbers.
     let (fours, rest) = to.as_chunks_mut::<4>();

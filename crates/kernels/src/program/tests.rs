@@ -301,6 +301,76 @@ fn sums_and_chains_of_all_columns() {
     }
 }
 
+/// Rows of memory with a number of every column, which are transposed on their way: whole, with gaps between them,
+/// backwards, and with a number that is out of bounds.
+#[test]
+fn columns_of_rows() {
+    const SIZES: [i64; 9] = [3, 7, 4, 2, 5, 11, 3, 6, 2];
+    for rank in 1..=SIZES.len() {
+        let sizes = &SIZES[..rank];
+        let factors: Vec<i64> = (0..rank).map(|d| sizes[d + 1..].iter().product()).collect();
+        let inputs: Vec<(usize, i64)> = sizes.iter().copied().enumerate().collect();
+        let adds = (0..rank).map(|from| Step::Add {
+            from,
+            factor: factors[from],
+            to: rank,
+        });
+        let steps: Vec<Step> = [Step::Zero { to: rank }].into_iter().chain(adds).collect();
+        let together = Program::new(&inputs, &steps, &[rank], 1 << 30);
+        assert!(is_sum(&together));
+        for (tuning, width) in tunings().flat_map(|t| [Width::Four, Width::Eight].map(|w| (t, w))) {
+            for (rows, gap, shift) in [(1, 0, 0), (3, 1, 4), (7, 0, 1), (130, 0, 0), (301, 2, 5)] {
+                let bytes = width.bytes();
+                let step = bytes * (rank + gap);
+                let number = |row: usize, d: usize| ((row * 7 + d * 5) % sizes[d] as usize) as i64;
+                let mut memory = vec![0x55; shift + rows * step];
+                for (row, d) in (0..rows).flat_map(|row| (0..rank).map(move |d| (row, d))) {
+                    let at = shift + row * step + d * bytes;
+                    match width {
+                        Width::Four => memory[at..at + 4]
+                            .copy_from_slice(&(number(row, d) as i32).to_ne_bytes()),
+                        Width::Eight => {
+                            memory[at..at + 8].copy_from_slice(&number(row, d).to_ne_bytes());
+                        }
+                    }
+                }
+                for backwards in [false, true] {
+                    let row = |k: usize| if backwards { rows - 1 - k } else { k };
+                    let step = if backwards {
+                        -(step as isize)
+                    } else {
+                        step as isize
+                    };
+                    let columns = |memory| -> Vec<Column<'_>> {
+                        let first = |d| shift + row(0) * step.unsigned_abs() + d * bytes;
+                        let column = |d| Column::new(memory, width, first(d), step, rows);
+                        (0..rank).map(|d| column(d).unwrap()).collect()
+                    };
+                    let mut sums = vec![-9; rows];
+                    together
+                        .run(&columns(&memory), &mut [&mut sums], &tuning)
+                        .unwrap();
+                    let sum = |k| {
+                        (0..rank)
+                            .map(|d| number(row(k), d) * factors[d])
+                            .sum::<i64>()
+                    };
+                    let expected: Vec<i64> = (0..rows).map(sum).collect();
+                    assert_eq!(sums, expected, "{tuning:?}, {width:?}, {rank}, {rows}");
+
+                    let (bad, column) = (rows * 2 / 3, rank / 2);
+                    let at = shift + row(bad) * step.unsigned_abs() + column * bytes;
+                    let mut memory = memory.clone();
+                    memory[at..at + bytes].fill(0xFF);
+                    let found = together.run(&columns(&memory), &mut [&mut sums], &tuning);
+                    assert_eq!(found, Err(OutOfBounds { row: bad, column }));
+                    assert_eq!(sums[..bad], expected[..bad]);
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn columns_are_in_their_memory() {
     let memory = [0; 40];
