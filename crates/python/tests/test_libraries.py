@@ -150,6 +150,88 @@ class TestJax:
         assert (back == np.asarray(array)).all()
 
 
+class TestArrow:
+    @pytest.fixture(autouse=True)
+    def library(self):
+        self.arrow = pytest.importorskip(
+            "pyarrow", reason="PyArrow is not installed: it takes hundreds of megabytes"
+        )
+
+    @FEW
+    @given(numbers(), st.sampled_from(["u1", "i2", "f2", "f4", "i8"]))
+    def test_tensors(self, case, dtype):
+        sizes, stored, steps, order = case
+        count = int(np.prod(sizes, dtype=int))
+        dense = (np.arange(count) * 167 + 13).astype(dtype).reshape([sizes[d] for d in stored])
+        array = dense.transpose(np.argsort(stored)) if sizes else dense
+        names = [f"d{d}" for d in range(array.ndim)]
+        tensor = self.arrow.Tensor.from_numpy(array, dim_names=names)
+        made = mm.relayout(tensor, order)
+        assert isinstance(made, self.arrow.Tensor) and made.to_numpy().tolist() == array.tolist()
+        assert made.dim_names == names
+        assert mm.layout_of(made).plan(order).copies is False
+        assert mm.layout_of(tensor).sizes == array.shape
+        turned = mm.transpose(tensor, order)
+        assert turned.to_numpy().tolist() == array.transpose(order).tolist()
+        assert turned.dim_names == [names[d] for d in order]
+        if count:
+            assert np.shares_memory(turned.to_numpy(), array)
+        assert mm.Tensor(tensor).tolist() == array.tolist()
+
+    def test_arrays_of_tensors(self):
+        values = np.arange(24, dtype=np.float32).reshape(4, 2, 3)
+        array = self.arrow.FixedShapeTensorArray.from_numpy_ndarray(values)
+        assert (mm.relayout(array, "{0,1,2}") == values).all()
+        there = mm.layout_of(array)
+        assert there.library == "pyarrow" and there.shape == mm.Shape("f32[4,2,3]")
+        assert np.shares_memory(mm.transpose(array), array.to_numpy_ndarray())
+        assert mm.pack(array, "{0,1,2}").nbytes == 96
+        flat = self.arrow.array([1.0, 2.0, 3.0])
+        assert mm.Tensor(flat).tolist() == [1, 2, 3]
+        # PyArrow's word for lists, which say no more than how long they are.
+        lists = self.arrow.FixedSizeListArray.from_arrays(flat, 3)
+        with pytest.raises(TypeError, match="DLPack"):
+            mm.relayout(lists, "{0,1}")
+
+
+class TestTensorFlow:
+    @pytest.fixture(autouse=True)
+    def library(self):
+        self.tf = pytest.importorskip(
+            "tensorflow", reason="TensorFlow is not installed: its wheel takes a gigabyte"
+        )
+
+    def test_tensors(self):
+        array = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+        for dtype in (np.float32, np.int8, np.int64, np.bool_, np.complex64, ml_dtypes.bfloat16):
+            tensor = self.tf.constant(array.astype(dtype))
+            made = mm.relayout(tensor, "{0,1,2}")
+            assert made.dtype == dtype and (made == array.astype(dtype)).all()
+            assert mm.layout_of(tensor).shape.sizes == (2, 3, 4)
+            assert mm.Tensor(tensor).tolist() == array.astype(dtype).tolist()
+            with pytest.raises(mm.Error, match="read-only"):
+                mm.relayout(np.zeros_like(array, dtype), out=tensor)
+        tensor = self.tf.constant(array)
+        assert np.shares_memory(mm.transpose(tensor), np.asarray(memoryview(tensor)))
+
+    def test_views_keep_their_owner_alive(self):
+        view = mm.transpose(self.tf.constant(np.arange(6.0).reshape(2, 3)))
+        gc.collect()
+        assert view.tolist() == [[0, 3], [1, 4], [2, 5]]
+
+
+class TestCuPy:
+    def test_memory_of_the_card_is_refused(self):
+        cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
+        if not cupy.cuda.is_available():
+            pytest.skip("CuPy finds no GPU")
+        array = cupy.zeros((2, 3))
+        for call in (lambda: mm.relayout(array, "{0,1}"), lambda: mm.Tensor(array)):
+            with pytest.raises(TypeError, match="copy it to the CPU first"):
+                call()
+        assert mm.relayout(cupy.asnumpy(array), "{0,1}").shape == (2, 3)
+
+
 class Interface:
     """Memory of an owner that is known to be gone."""
 

@@ -36,6 +36,8 @@ def to_numpy(given: Any) -> Array:
         return _of_torch(given)
     if name == "jax" and hasattr(given, "addressable_data"):
         return _of_jax(given)
+    if name == "tensorflow" and hasattr(given, "__dlpack__"):
+        return _of_tensorflow(given)
     if hasattr(given, "__cuda_array_interface__"):
         # First: whatever else it speaks, its memory is not the CPU's.
         raise _on_a_device(given, "a GPU, its __cuda_array_interface__ says")
@@ -70,7 +72,10 @@ _DLPACK_HOSTS = (1, 3, 11)
 
 
 def from_numpy(given: Any, result: Array) -> Any:
-    """A new array of the kind of `given`, with the memory of `result` where that can be."""
+    """A new array of the kind of `given`, with the memory of `result` where that can be.
+
+    TensorFlow's are row-major, always: of these, and of what is not known here, it is NumPy's.
+    """
     if isinstance(given, np.ndarray | np.generic):
         return result
     if isinstance(given, Tensor):
@@ -84,6 +89,8 @@ def from_numpy(given: Any, result: Array) -> Any:
         return jax.device_put(result, given.sharding)
     if isinstance(given, memoryview):
         return memoryview(cast(Any, result))
+    if name == "pyarrow" and hasattr(given, "dim_names"):
+        return type(given).from_numpy(result, dim_names=given.dim_names or None)
     if hasattr(given, "__array_namespace__"):
         return given.__array_namespace__().from_dlpack(result)
     return result
@@ -96,6 +103,9 @@ def transpose(given: Any, array: Array, axes: tuple[int, ...]) -> Any:
         return given.permute(axes)
     if name == "jax" or isinstance(given, Tensor):
         return given.transpose(axes)
+    if name == "pyarrow" and getattr(given, "dim_names", None):
+        names = [given.dim_names[axis] for axis in axes]
+        return type(given).from_numpy(array.transpose(axes), dim_names=names)
     return from_numpy(given, array.transpose(axes))
 
 
@@ -163,3 +173,12 @@ def _of_jax(given: Any) -> Array:
     if len(given.devices()) > 1 and not given.is_fully_replicated:
         raise TypeError("an array over several devices: move each of its addressable_shards")
     return np.asarray(given)
+
+
+def _of_tensorflow(given: Any) -> Array:
+    if "CPU" not in given.device:
+        raise _on_a_device(given, given.device)
+    # Its buffers leave bfloat16 out.
+    array: Array = given.__array__().view()
+    array.flags.writeable = False
+    return array
