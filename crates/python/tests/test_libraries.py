@@ -154,7 +154,7 @@ class TestArrow:
     @pytest.fixture(autouse=True)
     def library(self):
         self.arrow = pytest.importorskip(
-            "pyarrow", reason="PyArrow is not installed: it takes hundreds of megabytes"
+            "pyarrow", reason="PyArrow is not installed: it takes 170 MB"
         )
 
     @FEW

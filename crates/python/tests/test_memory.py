@@ -3,6 +3,7 @@ runs this file under valgrind."""
 
 import ctypes
 import gc
+import pickle
 import sys
 import threading
 
@@ -142,6 +143,39 @@ def test_memory_of_a_gpu_is_never_read(call):
         with pytest.raises(TypeError, match="taken from the CPU's") as caught:
             call(given)
         assert where in str(caught.value) and "copy it to the CPU first" in str(caught.value)
+
+
+def test_arrays_keep_the_memory_of_tensors():
+    expected = np.arange(6.0)
+    for _ in range(LOOPS):
+        view = mm.Tensor(expected.reshape(2, 3))[1:].T.numpy()[::-1]
+        gc.collect(0)
+        assert view.tolist() == [[5], [4], [3]]
+        again = np.from_dlpack(mm.Tensor(expected))
+        gc.collect(0)
+        assert again.tolist() == expected.tolist()
+    columns = mm.Tensor(expected.reshape(2, 3), device="cpu:columns")
+    tiled = columns.relayout("{1,0:T(2,2)}")
+    made = mm.Tensor(expected)
+    held = [made, expected, columns, tiled]
+
+    def calls():
+        for give in (made.numpy, lambda: np.from_dlpack(made), lambda: made[::2].T, lambda: list(made)):
+            give()
+        mm.Tensor(expected)
+        pickle.loads(pickle.dumps(tiled))
+        assert tiled.numpy().tolist() == columns.numpy(copy=True).tolist() == columns.tolist()
+        (columns.T @ columns + 1).maximum(columns[0, 0]).sum(0, keepdims=True)
+        for wrong in (lambda: made[9], lambda: made + "x", lambda: made @ mm.Tensor.zeros(5)):
+            with pytest.raises((ValueError, IndexError, TypeError)):
+                wrong()
+
+    calls()
+    before = [sys.getrefcount(value) for value in held]
+    for _ in range(LOOPS):
+        calls()
+    gc.collect()
+    assert [sys.getrefcount(value) for value in held] == before
 
 
 def test_buffers_that_are_viewed_keep_their_size():
