@@ -3,6 +3,10 @@
 `cargo xtask bench --python` builds the package and runs this. Suites A and B of cases.tsv with the
 output given to all, small arrays with a new one, and index conversion in bulk. Every result is compared
 with NumPy's before it is timed. Times are medians; a reading spans at least 50 microseconds.
+
+PyTorch's threads wait for their next call by turning around for some milliseconds, on a core that is
+then missing to whoever has the next turn. So with several threads there is a pause before each turn,
+and a call that is not timed.
 """
 
 import argparse
@@ -16,6 +20,7 @@ import time
 from pathlib import Path
 
 READING = 50e-6
+PAUSE = 10e-3
 
 
 def arguments():
@@ -71,7 +76,7 @@ def run(asked, threads):
         stored = touched([sizes[d] for d in order], dtype)
         return stored.transpose(np.argsort(order))
 
-    def times(calls):
+    def times(calls, pause=0.0):
         """Medians of the calls' times, in seconds, taken in turns."""
         repeats = []
         for call in calls:
@@ -86,6 +91,9 @@ def run(asked, threads):
         readings = [[] for _ in calls]
         for _ in range(asked.rounds):
             for call, count, taken in zip(calls, repeats, readings):
+                if pause:
+                    time.sleep(pause)
+                    call()
                 start = time.perf_counter()
                 for _ in range(count):
                     call()
@@ -132,7 +140,7 @@ def run(asked, threads):
                 to, of = (torch.from_numpy(a.view(carrier(np, a))) for a in (out, array))
                 calls.append(lambda: to.copy_(of))
                 names.append("PyTorch")
-            ours, *theirs = times(calls)
+            ours, *theirs = times(calls, PAUSE if threads > 1 and torch is not None else 0.0)
             report(name, ours, dict(zip(names, theirs)), 1e-3)
             for peer, taken in zip(names, theirs):
                 ratios.setdefault(peer, []).append(taken / ours)
@@ -156,33 +164,36 @@ def run(asked, threads):
         means("small arrays", ratios)
 
     if "index" in asked.suites:
-        print("indices in bulk, us")
-        ratios = {}
+        cache = second_level_cache()
+        print(f"indices in bulk, us: batches that fit the cache of {cache >> 10} KiB with their results")
+        counts = (64, 256, 1024, 4096, 16_384, 65_536)
+        found = {}
         random = np.random.default_rng(1)
         for sizes in (
             (4096,), (1000, 1000), (7, 30, 41), (16, 32, 64, 8), (3, 5, 7, 11, 13), (4, 6, 3, 5, 7, 9)
         ):
             shape = mm.Shape.array("f32", sizes)
-            for count in (256, 1024, 4096, 16_384, 65_536):
+            for count in counts:
+                if 8 * count * (len(sizes) + 1) > cache:
+                    continue
                 columns = tuple(random.integers(0, n, count) for n in sizes)
-                stack = np.stack(columns, axis=-1).T
+                rows = np.stack(columns, axis=-1)
+                expected = np.ravel_multi_index(columns, sizes)
                 for kind, index in (
                     ("int64", columns),
                     ("int32", tuple(column.astype(np.int32) for column in columns)),
-                    ("rows of memory", stack),
+                    ("rows of int64", rows.T),
+                    ("rows of int32", rows.astype(np.int32).T),
                 ):
-                    positions = np.ravel_multi_index(index, sizes)
-                    assert (mm.ravel_index(index, shape) == positions).all()
+                    assert (mm.ravel_index(index, shape) == expected).all()
                     mine, other = times([
                         lambda: mm.ravel_index(index, shape),
                         lambda: np.ravel_multi_index(index, sizes),
                     ])
                     report(f"ravel {count} {kind} in {sizes}", mine, {"NumPy": other}, 1e-6)
-                    small = "less than 4096" if count < 4096 else "4096 and more"
-                    ratios.setdefault(f"NumPy (ravel {kind}, {small})", []).append(other / mine)
-                    if kind == "rows of memory":
-                        continue
-                    positions = positions.astype(kind)
+                    found.setdefault(f"ravel {kind}", {}).setdefault(count, []).append(other / mine)
+                for kind in ("int64", "int32"):
+                    positions = expected.astype(kind)
                     there = mm.unravel_index(positions, shape)
                     assert all((a == b).all() for a, b in zip(there, columns))
                     mine, other = times([
@@ -190,8 +201,24 @@ def run(asked, threads):
                         lambda: np.unravel_index(positions, sizes),
                     ])
                     report(f"unravel {count} {kind} in {sizes}", mine, {"NumPy": other}, 1e-6)
-                    ratios.setdefault(f"NumPy (unravel {kind}, {small})", []).append(other / mine)
-        means("indices", ratios)
+                    found.setdefault(f"unravel {kind}", {}).setdefault(count, []).append(other / mine)
+        print("  NumPy's time over ours, geometric mean and least of all sizes, by numbers of a batch")
+        print(f"  {'':24}" + "".join(f"{count:>14}" for count in counts))
+        for kind, by_count in found.items():
+            cells = (
+                f"{math.exp(statistics.fmean(map(math.log, by_count[count]))):7.2f} {min(by_count[count]):6.2f}"
+                for count in counts
+            )
+            print(f"  {kind:24}" + "".join(cells))
+
+
+def second_level_cache():
+    """Its bytes, for one core; 1 MiB where the system does not say."""
+    try:
+        text = Path("/sys/devices/system/cpu/cpu0/cache/index2/size").read_text().strip()
+    except OSError:
+        return 1 << 20
+    return int(text[:-1]) << {"K": 10, "M": 20}[text[-1]]
 
 
 def carrier(np, array):

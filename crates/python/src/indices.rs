@@ -42,22 +42,23 @@ pub fn ravel_index<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let map = Map::new(shape)?;
     let map = map.get()?;
-    let index = Index::new(index)?;
-    let columns = index.columns();
-    let sizes = index.sizes();
+    let mut given = Index::default();
+    given.fill(index)?;
+    let sizes = given.sizes();
     let made = [match out {
         Some(out) => output(out, sizes)?,
         None => memory::empty_numbers(py, sizes)?,
     }];
     let is_long = made[0].len() >= SMALL;
-    let found = memory::with_numbers(py, &columns, &made, is_long, |columns, out| {
+    let read = || given.columns();
+    memory::with_numbers(py, read, &made, is_long, |columns, out| {
         map.positions(columns, out[0])
-    });
-    found?.map_err(error)?;
+    })?
+    .map_err(error)?;
     let [made] = made;
     match out {
         Some(out) => Ok(out.clone()),
-        None => index.result(made),
+        None => given.result(made),
     }
 }
 
@@ -80,8 +81,9 @@ pub fn unravel_index<'py>(
 ) -> PyResult<Bound<'py, PyTuple>> {
     let map = Map::new(shape)?;
     let map = map.get()?;
-    let positions = Index::of_one(positions)?;
-    let (rank, sizes) = (map.rank(), positions.sizes());
+    let mut given = Index::default();
+    given.arrays.push(Whole::new(positions, false)?);
+    let (rank, sizes) = (map.rank(), given.sizes());
     let made: SmallVec<[Bound<'py, PyUntypedArray>; 8]> = match &out {
         Some(out) if out.len() == rank => out
             .iter()
@@ -101,19 +103,19 @@ pub fn unravel_index<'py>(
             made
         }
     };
-    let columns = positions.columns();
-    let is_long = columns[0].rows >= SMALL;
-    let found = memory::with_numbers(py, &columns, &made, is_long, |columns, out| {
+    let is_long = sizes.iter().product::<usize>() >= SMALL;
+    let read = || given.columns();
+    memory::with_numbers(py, read, &made, is_long, |columns, out| {
         map.indices(columns[0], out)
-    });
-    found?.map_err(error)?;
+    })?
+    .map_err(error)?;
     if let Some(out) = out {
         return PyTuple::new(py, out);
     }
-    if !positions.sizes().is_empty() {
+    if !sizes.is_empty() {
         return PyTuple::new(py, made);
     }
-    let results = made.into_iter().map(|made| positions.result(made));
+    let results = made.into_iter().map(|made| given.result(made));
     PyTuple::new(py, results.collect::<PyResult<Vec<_>>>()?)
 }
 
@@ -171,77 +173,77 @@ impl<'py> Map<'py> {
     }
 }
 
-/// An index that was given: arrays of whole numbers, all of the same sizes.
-enum Index<'py> {
-    /// A column each.
-    Columns(SmallVec<[Whole<'py>; 8]>),
-    /// The first dimension counts the columns.
-    Stacked(Whole<'py>),
+/// An index that was given: arrays of whole numbers, all of the same sizes. It is filled where it is,
+/// since moving it takes as long as converting a small batch.
+#[derive(Default)]
+struct Index<'py> {
+    /// A column each, or the only one is a stack.
+    arrays: SmallVec<[Whole<'py>; 8]>,
+    /// Whether the first dimension of the only array counts the columns.
+    is_stack: bool,
 }
 
 impl<'py> Index<'py> {
-    fn new(index: &Bound<'py, PyAny>) -> PyResult<Index<'py>> {
+    fn fill(&mut self, index: &Bound<'py, PyAny>) -> PyResult<()> {
         if let Ok(array) = index.cast_exact::<PyUntypedArray>()
             && array.ndim() > 0
         {
-            return Ok(Index::Stacked(Whole::new(array, true)?));
+            self.is_stack = true;
+            self.arrays.push(Whole::new(array, true)?);
+            return Ok(());
         }
-        let columns = Index::read(index)?;
-        let mut sizes = columns.iter().map(|column| column.array.shape());
+        self.read(index)?;
+        let mut sizes = self.arrays.iter().map(|column| column.array.shape());
         let first = sizes.next();
         if sizes.all(|sizes| Some(sizes) == first) {
-            return Ok(Index::Columns(columns));
+            return Ok(());
         }
-        let given = PyTuple::new(index.py(), columns.into_iter().map(|column| column.array))?;
+        let given = self.arrays.drain(..).map(|column| column.array);
+        let given = PyTuple::new(index.py(), given.collect::<Vec<_>>())?;
         let together = numpy(index.py())?.call_method1("broadcast_arrays", given)?;
-        Ok(Index::Columns(Index::read(&together)?))
+        self.read(&together)
     }
 
     /// A column for each that there is.
-    fn read(index: &Bound<'py, PyAny>) -> PyResult<SmallVec<[Whole<'py>; 8]>> {
-        let mut columns = SmallVec::new();
+    fn read(&mut self, index: &Bound<'py, PyAny>) -> PyResult<()> {
         if let Ok(index) = index.cast_exact::<PyTuple>() {
             for column in index.iter() {
-                columns.push(Whole::new(&column, false)?);
+                self.arrays.push(Whole::new(&column, false)?);
             }
         } else {
             for column in index.try_iter()? {
-                columns.push(Whole::new(&column?, false)?);
+                self.arrays.push(Whole::new(&column?, false)?);
             }
         }
-        Ok(columns)
-    }
-
-    fn of_one(positions: &Bound<'py, PyAny>) -> PyResult<Index<'py>> {
-        let column = Whole::new(positions, false)?;
-        Ok(Index::Columns(SmallVec::from_iter([column])))
+        Ok(())
     }
 
     /// The sizes of every column.
     fn sizes(&self) -> &[usize] {
-        match self {
-            Index::Columns(columns) => columns.first().map_or(&[], |column| column.array.shape()),
-            Index::Stacked(stack) => &stack.array.shape()[1..],
-        }
+        let first = self
+            .arrays
+            .first()
+            .map_or(&[][..], |array| array.array.shape());
+        &first[usize::from(self.is_stack)..]
     }
 
-    fn columns(&self) -> SmallVec<[Numbers<'_, 'py>; 8]> {
+    fn columns(&self) -> impl Iterator<Item = Numbers<'_, 'py>> {
         let rows = self.sizes().iter().product();
-        let mut columns = SmallVec::new();
-        match self {
-            Index::Columns(arrays) => {
-                for array in arrays {
-                    columns.push(array.column(0, array.array.strides(), rows));
-                }
+        let count = match self.is_stack {
+            true => self.arrays[0].array.shape()[0],
+            false => self.arrays.len(),
+        };
+        (0..count).map(move |column| match self.is_stack {
+            true => {
+                let stack = &self.arrays[0];
+                let strides = stack.array.strides();
+                stack.column(column as isize * strides[0], &strides[1..], rows)
             }
-            Index::Stacked(stack) => {
-                let (next, strides) = (stack.array.strides()[0], &stack.array.strides()[1..]);
-                for column in 0..stack.array.shape()[0] as isize {
-                    columns.push(stack.column(column * next, strides, rows));
-                }
+            false => {
+                let array = &self.arrays[column];
+                array.column(0, array.array.strides(), rows)
             }
-        }
-        columns
+        })
     }
 
     /// A new result: a number for what was a number.
@@ -304,10 +306,9 @@ impl<'py> Whole<'py> {
             array: &self.array,
             width: self.width,
             first,
-            step: match (strides, self.width) {
-                (&[step], _) => step,
-                (_, Width::Four) => 4,
-                (_, Width::Eight) => 8,
+            step: match strides {
+                &[step] => step,
+                _ => self.width.bytes() as isize,
             },
             rows,
         }

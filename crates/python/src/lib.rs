@@ -26,7 +26,10 @@ mod view;
 use pyo3::prelude::*;
 
 /// The compiled part of the package `minormajor`, which has everything under its own name.
-#[pymodule]
+///
+/// Moves of few bytes rely on Python's lock to be the only ones that write to their memory, see
+/// [`memory`]: a Python without the lock takes it back when it imports this.
+#[pymodule(gil_used = true)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     error::register(module)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;

@@ -8,15 +8,16 @@
 
 pub mod lent;
 
-use std::slice;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::{ptr, slice};
 
 use minormajor::{Column, Relayout, Width};
 use numpy::npyffi::{self, PY_ARRAY_API, npy_intp};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::PyTypeInfo;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use smallvec::SmallVec;
 
 use crate::error::{error, plan};
@@ -64,7 +65,12 @@ unsafe impl Send for Region {}
 
 impl Region {
     fn of(array: &Bound<'_, PyUntypedArray>) -> PyResult<Region> {
-        let width = array.dtype().itemsize();
+        Region::of_elements(array, array.dtype().itemsize())
+    }
+
+    /// As `of`, where it is known how wide the elements are.
+    #[inline]
+    fn of_elements(array: &Bound<'_, PyUntypedArray>, width: usize) -> PyResult<Region> {
         let (lowest, bytes) = reach(array.shape(), array.strides(), width)
             .ok_or_else(|| error("the array's strides reach beyond the address space"))?;
         // SAFETY: `as_array_ptr` points to the array object that `array` keeps alive, and `data` is
@@ -229,7 +235,17 @@ pub fn run(
 
 /// How wide an array's elements are, where they are whole numbers with a sign, of 32 or 64 bits, in
 /// this machine's order of bytes.
+#[inline]
 pub fn whole_numbers(array: &Bound<'_, PyUntypedArray>) -> Option<Width> {
+    // SAFETY: as in `Region::of_elements`, `descr` is a field of the living array.
+    let given = unsafe { (*array.as_array_ptr()).fields.descr };
+    let usual = |width| ptr::eq(given, usual_type(array.py(), width).as_dtype_ptr());
+    if usual(Width::Eight) {
+        return Some(Width::Eight);
+    }
+    if usual(Width::Four) {
+        return Some(Width::Four);
+    }
     let dtype = array.dtype();
     let width = match (dtype.kind(), dtype.itemsize()) {
         (b'i', 4) => Width::Four,
@@ -237,6 +253,19 @@ pub fn whole_numbers(array: &Bound<'_, PyUntypedArray>) -> Option<Width> {
         _ => return None,
     };
     (dtype.is_native_byteorder() != Some(false)).then_some(width)
+}
+
+/// The object that most arrays of these numbers have as their type: found once, since asking a type
+/// what it is takes longer than comparing it.
+#[inline]
+fn usual_type<'py>(py: Python<'py>, width: Width) -> &'py Bound<'py, PyArrayDescr> {
+    static FOUR: PyOnceLock<Py<PyArrayDescr>> = PyOnceLock::new();
+    static EIGHT: PyOnceLock<Py<PyArrayDescr>> = PyOnceLock::new();
+    let found = match width {
+        Width::Four => FOUR.get_or_init(py, || numpy::dtype::<i32>(py).unbind()),
+        Width::Eight => EIGHT.get_or_init(py, || numpy::dtype::<i64>(py).unbind()),
+    };
+    found.bind(py)
 }
 
 /// Some numbers of an array: a column.
@@ -263,15 +292,18 @@ impl Numbers<'_, '_> {
 /// Calls work with columns that it reads, and the elements of arrays that it writes. Python's lock is
 /// given up where `is_long`.
 ///
+/// `read` says which columns; it is called twice, since lists of them take longer to hand over than
+/// small batches take to convert.
+///
 /// # Errors
 ///
 /// Outputs that are not arrays of 64-bit whole numbers one after the other, that can't be written, or
 /// that have memory in common with each other, with what is read, or with what another thread moves;
 /// columns that are not in their arrays.
-pub fn with_numbers<R: Send>(
-    py: Python<'_>,
-    read: &[Numbers<'_, '_>],
-    written: &[Bound<'_, PyUntypedArray>],
+pub fn with_numbers<'a, 'py: 'a, R: Send, I: Iterator<Item = Numbers<'a, 'py>>>(
+    py: Python<'py>,
+    read: impl Fn() -> I,
+    written: &[Bound<'py, PyUntypedArray>],
     is_long: bool,
     work: impl Send + FnOnce(&[Column<'_>], &mut [&mut [i64]]) -> R,
 ) -> PyResult<R> {
@@ -279,13 +311,13 @@ pub fn with_numbers<R: Send>(
         SmallVec::<[Region; 8]>::new(),
         SmallVec::<[Region; 8]>::new(),
     );
-    for numbers in read {
-        from.push(Region::of(numbers.array)?);
+    for numbers in read() {
+        if whole_numbers(numbers.array) != Some(numbers.width) {
+            return Err(error("the column is of other numbers than its array"));
+        }
+        from.push(Region::of_elements(numbers.array, numbers.width.bytes())?);
     }
     for array in written {
-        to.push(Region::of(array)?);
-    }
-    for (place, (array, region)) in written.iter().zip(&to).enumerate() {
         const WANTED: i32 = npyffi::NPY_ARRAY_C_CONTIGUOUS | npyffi::NPY_ARRAY_ALIGNED;
         if whole_numbers(array) != Some(Width::Eight) || !has_flags(array, WANTED) {
             return Err(error(format!(
@@ -297,20 +329,19 @@ pub fn with_numbers<R: Send>(
         if !has_flags(array, npyffi::NPY_ARRAY_WRITEABLE) {
             return Err(error("the output is read-only"));
         }
-        if from
-            .iter()
-            .chain(&to[..place])
-            .any(|other| other.overlaps(*region))
-        {
+        let region = Region::of_elements(array, Width::Eight.bytes())?;
+        if from.iter().chain(&to).any(|other| other.overlaps(region)) {
             return Err(error("an output has memory in common with another array"));
         }
+        to.push(region);
     }
     let _listed = Listed::new(from.iter().copied(), to.iter().copied(), is_long)?;
     let (mut columns, mut outputs) = (SmallVec::<[_; 8]>::new(), SmallVec::<[_; 8]>::new());
-    for (numbers, &region) in read.iter().zip(&from) {
+    for (numbers, &region) in read().zip(&from) {
         // SAFETY: as in `run`: the callers' references keep all arrays alive, no output overlaps
         // anything else that is used here, and no other thread that gave up Python's lock uses what is
-        // written, or writes what is read.
+        // written, or writes what is read. That `read` says the same again does not matter: the
+        // region is of the first time, and the column is made only where it lies in it.
         let bytes = unsafe { region.bytes() };
         columns.push(numbers.column(bytes, region)?);
     }
@@ -347,7 +378,7 @@ pub fn empty_numbers<'py>(
         let made = PY_ARRAY_API.PyArray_NewFromDescr(
             py,
             PyUntypedArray::type_object_raw(py),
-            numpy::dtype::<i64>(py).into_dtype_ptr(),
+            usual_type(py, Width::Eight).clone().into_dtype_ptr(),
             counts.len() as i32,
             counts.as_ptr().cast_mut(),
             std::ptr::null_mut(),

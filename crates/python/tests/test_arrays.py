@@ -261,9 +261,11 @@ def test_plans_of_arrays(case):
 
 @st.composite
 def batches(draw):
-    rank = draw(st.integers(1, 4))
+    rank = draw(st.integers(1, 6))
     sizes = draw(st.lists(st.integers(1, 6), min_size=rank, max_size=rank))
-    batch = tuple(draw(st.lists(st.integers(0, 5), max_size=3)))
+    # Of any number of dimensions, or of more than is done at once.
+    few, many = st.lists(st.integers(0, 5), max_size=3), st.lists(st.integers(6, 600), min_size=1, max_size=1)
+    batch = tuple(draw(few | many))
     seed = draw(st.integers(0, 2**32 - 1))
     random = np.random.default_rng(seed)
     types = draw(st.sampled_from(["i8", "i4", "u1", ">i8", "u4", "i2"]))
@@ -282,6 +284,9 @@ def batches(draw):
         case 5:
             # Each index one row of memory.
             columns = np.moveaxis(np.stack(columns, axis=-1), -1, 0)
+    if draw(st.booleans()):
+        for column in [columns] if isinstance(columns, np.ndarray) else columns:
+            column.flags.writeable = False
     return sizes, columns
 
 
@@ -315,3 +320,28 @@ def test_indices_in_bulk(batch, tile):
     for position, index in zip(every, found):
         assert shape.index(int(position)) in (tuple(index.tolist()), None)
         assert (index == -1).all() == (shape.index(int(position)) is None)
+
+
+@MANY
+@given(batches(), st.integers(0, 5), st.integers(0, 599), st.sampled_from([-1, 0, 100]))
+def test_indices_out_of_bounds(batch, dimension, place, beyond):
+    sizes, columns = batch
+    columns = [np.array(column) for column in columns]
+    dimension %= len(sizes)
+    column = columns[dimension]
+    if column.size == 0 or (beyond < 0 and column.dtype.kind == "u"):
+        return
+    place %= column.size
+    index = beyond if beyond < 0 else sizes[dimension] + beyond
+    column.flat[place] = index
+    with pytest.raises(ValueError):
+        np.ravel_multi_index(tuple(columns), sizes)
+    for given in (columns, np.moveaxis(np.stack(columns, axis=-1), -1, 0)):
+        with pytest.raises(mm.Error) as caught:
+            mm.ravel_index(given, sizes)
+        text = str(caught.value)
+        assert text.startswith(f"number {place} of the batch") and f"{index}" in text
+    positions = np.zeros(column.shape, np.int64)
+    positions.flat[place] = beyond if beyond < 0 else np.prod(sizes) + beyond
+    with pytest.raises(mm.Error, match=f"number {place} of the batch"):
+        mm.unravel_index(positions, sizes)

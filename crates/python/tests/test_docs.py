@@ -1,4 +1,4 @@
-"""The examples in the docstrings, and in pages' Python blocks; the stubs beside the module."""
+"""The examples in the docstrings, and in the documents' Python blocks; the stubs beside the module."""
 
 import ast
 import doctest
@@ -41,12 +41,12 @@ def test_docstrings(name, value):
     assert runner.run(test).failed == 0
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/tensors.md"])
-def test_blocks_of_pages(page):
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
-    assert blocks, "the page shows Python"
+@pytest.mark.parametrize("document", ["README.md", "docs/python.md", "docs/tensors.md"])
+def test_blocks_of_documents(document):
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / document).read_text(), re.DOTALL)
+    assert blocks, f"{document} shows Python"
     for block in blocks:
-        exec(compile(block, page, "exec"), {})  # noqa: S102
+        exec(compile(block, document, "exec"), {})  # noqa: S102
 
 
 def test_stubs_are_strict(tmp_path):
