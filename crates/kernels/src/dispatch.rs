@@ -1,5 +1,6 @@
 //! From the instruction set that a value proves to the kernels compiled for it.
 
+use crate::gather::{self, Gathers};
 use crate::in_place::swap::{self, Strip};
 use crate::isa::{Isa, Kind};
 use crate::lines::{self, Repeat, Reverse, Strided};
@@ -78,6 +79,21 @@ pub(crate) unsafe fn weave(isa: Isa, weave: &Weave, at: At) {
 pub(crate) unsafe fn zip(isa: Isa, zip: &Zip, at: At) {
     // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
     unsafe { with_set!(isa, zip::run(zip, at)) }
+}
+
+/// Puts blocks together.
+///
+/// # Safety
+///
+/// As [`gather::run`]; that the CPU has the set is proved by `isa`.
+pub(crate) unsafe fn gather(isa: Isa, gathers: &Gathers, at: At) {
+    // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
+    unsafe { with_set!(isa, gather::run(gathers, at)) }
+}
+
+/// Bytes of the widest register.
+pub(crate) fn widest(isa: Isa) -> usize {
+    with_set!(isa, gather::widest())
 }
 
 /// Repeats an element.

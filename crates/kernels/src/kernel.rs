@@ -36,6 +36,15 @@ pub enum Kernel {
         /// The instruction set used.
         isa: &'static str,
     },
+    /// Blocks of the destination are put together of pieces of the source.
+    Gather {
+        /// Bytes of an element.
+        width: usize,
+        /// Bytes of a block.
+        block: usize,
+        /// The instruction set used.
+        isa: &'static str,
+    },
     /// Elements are written anew.
     Rewrite {
         /// What is made of what.
@@ -67,6 +76,9 @@ impl fmt::Display for Kernel {
             }
             Kernel::Transpose { width, isa } => write!(f, "transpose {width}-byte {isa}"),
             Kernel::Weave { width, isa } => write!(f, "weave {width}-byte {isa}"),
+            Kernel::Gather { width, block, isa } => {
+                write!(f, "gather {width}-byte into {block} bytes {isa}")
+            }
             Kernel::Rewrite { recoding, run, isa } => {
                 let Recoding {
                     source,

@@ -90,7 +90,7 @@ pub(crate) struct Unit {
 
 impl Unit {
     /// `d` and `s` are the loops that step by an element in the destination and in the source.
-    pub(crate) fn find(loops: &Loops, width: usize, d: usize, s: usize) -> Option<Unit> {
+    pub(crate) fn find(loops: &[Loop], width: usize, d: usize, s: usize) -> Option<Unit> {
         let (rows, columns) = (loops[d], loops[s]);
         let unit = width
             .checked_mul(rows.extent)?
@@ -102,7 +102,7 @@ impl Unit {
         {
             return None;
         }
-        let mut rest = loops.clone();
+        let mut rest = Loops::from_slice(loops);
         rest.remove(d.max(s));
         rest.remove(d.min(s));
         let next = |of: fn(&Loop) -> isize| rest.iter().position(|l| of(l) == unit as isize);

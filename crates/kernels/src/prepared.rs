@@ -2,7 +2,9 @@
 
 use crate::around::Around;
 use crate::axis::Axis;
+use crate::cell::{Cell, Cells};
 use crate::dispatch;
+use crate::gather::{Blocks, Gathers};
 use crate::isa::Isa;
 use crate::kernel::Kernel;
 use crate::lines::{Repeat, Reverse, Strided};
@@ -43,6 +45,8 @@ enum Body {
     Weave(Box<Weave>),
     /// Two or four rows, and contiguous with the others.
     Zip(Box<Zip>),
+    /// Blocks put together by tables.
+    Gather(Box<Gathers>),
     /// Elements at any strides, moved one by one.
     Strided(Box<Strided>),
     /// Runs that go backward in the source.
@@ -68,6 +72,16 @@ impl Prepared {
         let mut width = width;
         let mut start = (0, 0);
         let body = loop {
+            if stream && let Some(cells) = cells(width, &outer, isa) {
+                outer = cells.outer;
+                let runs = runs(&mut outer, cells.bytes, Some(cells.cell));
+                break Body::Runs(Box::new(runs));
+            }
+            if !stream && let Some(blocks) = blocks(width, &outer, isa) {
+                outer = blocks.outer;
+                let (gather, around) = (blocks.gather, Around::take(&mut outer));
+                break Body::Gather(Box::new(Gathers { gather, around }));
+            }
             let unit = width as isize;
             let Some(d) = find(&outer, |l| l.destination, unit) else {
                 break match outer.pop() {
@@ -101,7 +115,7 @@ impl Prepared {
                         around,
                     }))
                 } else {
-                    Body::Runs(Box::new(runs(&mut outer, run)))
+                    Body::Runs(Box::new(runs(&mut outer, run, None)))
                 };
             }
             if outer[d].source == -unit {
@@ -176,6 +190,8 @@ impl Prepared {
         match self.body {
             Body::Copy(run) => Kernel::Copy { run },
             Body::Rows(ref rows) => Kernel::Copy { run: rows.run },
+            Body::Runs(ref runs) if runs.cell.is_some() => self.blocks_of(runs.run),
+            Body::Gather(ref gathers) => self.blocks_of(gathers.gather.bytes()),
             Body::Runs(ref runs) => Kernel::Copy { run: runs.run },
             Body::Repeat(ref repeat) => Kernel::Repeat {
                 width,
@@ -197,6 +213,14 @@ impl Prepared {
         }
     }
 
+    fn blocks_of(&self, block: usize) -> Kernel {
+        Kernel::Gather {
+            width: self.width,
+            block,
+            isa: self.isa.name(),
+        }
+    }
+
     /// The iterations of the loops around the kernel.
     pub(crate) fn entries(&self) -> usize {
         self.outer.iter().map(|l| l.extent).product()
@@ -206,8 +230,8 @@ impl Prepared {
     ///
     /// # Safety
     ///
-    /// Every byte that the loops given to `new` touch from `source` on must be readable and from `destination` on
-    /// writable, and the two must not overlap.
+    /// From the lowest byte that the loops given to `new` touch to the highest, all must be readable from `source` on; what
+    /// they touch from `destination` on must be writable, and the two must not overlap.
     pub(crate) unsafe fn run(&self, source: *const u8, destination: *mut u8) {
         // SAFETY: the caller's promise.
         unsafe { self.run_before(source, destination, source) };
@@ -282,6 +306,7 @@ impl Prepared {
                 Body::Plane(plane) => dispatch::plane(self.isa, plane, self.width, at),
                 Body::Weave(weave) => dispatch::weave(self.isa, weave, at),
                 Body::Zip(zip) => dispatch::zip(self.isa, zip, at),
+                Body::Gather(gathers) => dispatch::gather(self.isa, gathers, at),
                 Body::Repeat(repeat) => dispatch::repeat(self.isa, repeat, at),
                 Body::Reverse(reverse) => dispatch::reverse(self.isa, reverse, self.width, at),
                 Body::Strided(strided) => dispatch::strided(self.isa, strided, self.width, at),
@@ -297,6 +322,35 @@ fn find(loops: &[Loop], of: impl Fn(&Loop) -> isize, stride: isize) -> Option<us
 /// Whether no loop moves in the source.
 fn stays(loops: &[Loop]) -> bool {
     loops.iter().all(|l| l.source == 0)
+}
+
+/// The nest as blocks that lie whole on both sides, where what is inside has another order.
+fn cells(width: usize, loops: &[Loop], isa: Isa) -> Option<Cells> {
+    let unit = width as isize;
+    loops
+        .last()
+        .filter(|l| l.destination == unit && l.source != unit)
+        .and_then(|_| Cells::find(width, loops, isa))
+}
+
+/// The nest as blocks that are put together by tables, where neither side has runs as long as a register, nor a plane
+/// rows and columns of such a length.
+fn blocks(width: usize, loops: &[Loop], isa: Isa) -> Option<Blocks> {
+    let unit = width as isize;
+    let inner = loops.last().filter(|l| l.destination == unit)?;
+    let run = inner.extent * width;
+    let suits = if inner.source == unit {
+        loops.len() > 1 && run < 32 && !matches!(run, 2 | 4 | 8 | 16)
+    } else {
+        inner.source != 0
+            && inner.source != -unit
+            && find(loops, |l| l.source.abs(), unit).is_none_or(|s| {
+                let (d, along) = (loops.len() - 1, loops[s].extent * width);
+                let woven = || along >= 16 && few(loops, width, d, s).is_some();
+                run.min(along) < 16 && !woven() && Unit::find(loops, width, d, s).is_none()
+            })
+    };
+    suits.then(|| Blocks::find(width, loops, isa)).flatten()
 }
 
 /// Runs of `run` bytes that repeat one element.
@@ -361,7 +415,7 @@ fn plane(
 }
 
 /// Takes the loops out of a nest that continue its runs, on either side.
-fn runs(outer: &mut Loops, run: usize) -> Runs {
+fn runs(outer: &mut Loops, run: usize, cell: Option<Cell>) -> Runs {
     let mut rows = Axis::new(1, 0);
     let mut columns = Axis::new(1, 0);
     if let Some(d) = find(outer, |l| l.destination, run as isize) {
@@ -373,7 +427,12 @@ fn runs(outer: &mut Loops, run: usize) -> Runs {
         columns = Axis::new(l.extent, l.destination);
     }
     extend(outer, &mut rows, &mut columns, run);
-    Runs { run, rows, columns }
+    Runs {
+        run,
+        cell,
+        rows,
+        columns,
+    }
 }
 
 /// Gives both axes of a plane the loops that continue their runs, the shorter first, so that strips are tall and walks

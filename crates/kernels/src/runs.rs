@@ -10,6 +10,7 @@ use std::mem::MaybeUninit;
 
 use crate::around::{Around, Each};
 use crate::axis::{Axis, Pointers};
+use crate::cell::{Cell, Gathered, Transposed};
 use crate::pen::Pen;
 use crate::plane::At;
 use crate::simd::{LINE, Set, Vector, Work, near, prefetch};
@@ -32,10 +33,12 @@ pub(crate) struct Rows {
     pub(crate) around: Around,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Runs {
     /// Bytes of a run.
     pub(crate) run: usize,
+    /// How a run is put in order, if its elements change places; then it is at most a stage long.
+    pub(crate) cell: Option<Cell>,
     /// Source offsets by place in the destination's pieces.
     pub(crate) rows: Axis,
     /// Destination offsets by place in the source's pieces.
@@ -134,27 +137,105 @@ impl<V: Vector, const STREAM: bool> Each for Copying<V, STREAM> {
 ///
 /// The CPU has the set. All runs are readable from `source` and writable from `destination`, and the two do not overlap.
 pub(crate) unsafe fn run<S: Set>(runs: &Runs, at: At) {
-    let vector = PhantomData::<S::Wide>;
     // SAFETY: the caller's promise, passed on whole.
-    unsafe { S::enter(Strips { runs, at, vector }) }
+    unsafe {
+        match &runs.cell {
+            None => strips::<S, _>(runs, at, Same),
+            Some(cell) => mixed::<S>(runs, cell, at),
+        }
+    }
+}
+
+/// As `run`, for runs whose elements change places.
+///
+/// # Safety
+///
+/// As `run`.
+unsafe fn mixed<S: Set>(runs: &Runs, cell: &Cell, at: At) {
+    // SAFETY: the caller's promise; the registers are those that the gather has its tables for.
+    unsafe {
+        match cell {
+            Cell::Gather(gather) if gather.fills::<S::Wide>() => {
+                strips::<S, _>(runs, at, Gathered(gather, PhantomData::<S::Wide>))
+            }
+            Cell::Gather(gather) if gather.fills::<S::Half>() => {
+                strips::<S, _>(runs, at, Gathered(gather, PhantomData::<S::Half>))
+            }
+            Cell::Gather(gather) => {
+                strips::<S, _>(runs, at, Gathered(gather, PhantomData::<S::Quarter>))
+            }
+            &Cell::Square(square) => {
+                let vector = PhantomData::<S::Quarter>;
+                match square.width {
+                    1 => strips::<S, _>(runs, at, Transposed::<_, 1>(square, vector)),
+                    2 => strips::<S, _>(runs, at, Transposed::<_, 2>(square, vector)),
+                    4 => strips::<S, _>(runs, at, Transposed::<_, 4>(square, vector)),
+                    8 => strips::<S, _>(runs, at, Transposed::<_, 8>(square, vector)),
+                    _ => strips::<S, _>(runs, at, Transposed::<_, 16>(square, vector)),
+                }
+            }
+        }
+    }
+}
+
+/// # Safety
+///
+/// As `run`; the piece may be put wherever runs are.
+unsafe fn strips<S: Set, P: Piece>(runs: &Runs, at: At, piece: P) {
+    let vector = PhantomData::<S::Wide>;
+    // SAFETY: the caller's promise.
+    unsafe {
+        S::enter(Strips {
+            runs,
+            at,
+            piece,
+            vector,
+        })
+    }
+}
+
+/// What becomes of a run on its way to the stage.
+pub(crate) trait Piece {
+    /// Whether it is the same there.
+    const SAME: bool;
+
+    /// # Safety
+    ///
+    /// As `copy`; the CPU has the vectors of the work.
+    unsafe fn put<V: Vector>(&self, from: *const u8, to: *mut u8, length: usize);
+}
+
+struct Same;
+
+impl Piece for Same {
+    const SAME: bool = true;
+
+    #[inline(always)]
+    unsafe fn put<V: Vector>(&self, from: *const u8, to: *mut u8, length: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { copy::<V>(from, to, length) }
+    }
 }
 
 /// # Safety (of `work`)
 ///
 /// As `run`.
-struct Strips<'a, V> {
+struct Strips<'a, P, V> {
     runs: &'a Runs,
     at: At,
+    piece: P,
     vector: PhantomData<V>,
 }
 
 #[repr(align(64))]
 struct Staging(MaybeUninit<[u8; PIECE]>);
 
-impl<V: Vector> Work for Strips<'_, V> {
+impl<P: Piece, V: Vector> Work for Strips<'_, P, V> {
     #[inline(always)]
     unsafe fn work(self) {
-        let Strips { runs, at, .. } = self;
+        let Strips {
+            runs, at, piece, ..
+        } = self;
         let At {
             source,
             destination,
@@ -196,7 +277,8 @@ impl<V: Vector> Work for Strips<'_, V> {
                     } else {
                         (&next, q + far - columns.len)
                     };
-                    let direct = run > PIECE || (whole_lines && (at as usize).is_multiple_of(LINE));
+                    let direct = P::SAME
+                        && (run > PIECE || (whole_lines && (at as usize).is_multiple_of(LINE)));
                     for (r, from) in from[..count].iter().enumerate() {
                         if run <= PIECE {
                             let ahead = rows_ahead[r].wrapping_add(q_ahead * run);
@@ -208,7 +290,7 @@ impl<V: Vector> Work for Strips<'_, V> {
                         if direct {
                             stream::<V>(from, at.add(r * run), run);
                         } else {
-                            copy::<V>(from, stage.add(r * run), run);
+                            piece.put::<V>(from, stage.add(r * run), run);
                         }
                     }
                     if !direct {

@@ -4,7 +4,7 @@
 mod common;
 
 use common::guarded::Guarded;
-use common::{Case, Gap, Part, case, distinct, expected, interleaved, l, retile, tunings};
+use common::{Case, Gap, Part, blocks, case, distinct, expected, interleaved, l, retile, tunings};
 use minormajor_kernels::{Fill, Move, Sequence};
 use proptest::prelude::*;
 
@@ -41,6 +41,11 @@ proptest! {
     #[test]
     fn any_nest(case in case()) {
         runs_between_guards(&case);
+    }
+
+    #[test]
+    fn any_blocks(case in blocks()) {
+        runs_between_guards(&Case { source: 0, destination: 0, ..case });
     }
 }
 

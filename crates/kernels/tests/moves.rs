@@ -3,9 +3,10 @@
 mod common;
 
 use common::{
-    Case, SENTINEL, case, distinct, elements, expected, interleaved, l, lengths, oracle, tunings,
+    Case, SENTINEL, blocks, case, distinct, elements, expected, interleaved, l, lengths, oracle,
+    tunings,
 };
-use minormajor_kernels::{Buffer, Fill, FillLoop, Kernel, Move, NestError};
+use minormajor_kernels::{Buffer, Fill, FillLoop, Kernel, Move, NestError, Stores};
 use proptest::prelude::*;
 
 /// Cut points of the destination that lie in no element, the ends among them.
@@ -40,6 +41,22 @@ proptest! {
             let m = Move::tuned(case.width, case.source, case.destination, &case.loops, &tuning).unwrap();
             m.run(&from, &mut to).unwrap();
             prop_assert!(to == want, "{} {tuning:?}", m.kernel());
+        }
+    }
+
+    #[test]
+    fn blocks_are_what_the_oracle_says(case in blocks(), wanted in prop::collection::vec(any::<usize>(), 0..3)) {
+        let (from, want) = expected(&case);
+        for tuning in tunings() {
+            let m = Move::tuned(case.width, case.source, case.destination, &case.loops, &tuning).unwrap();
+            let mut to = vec![SENTINEL; want.len()];
+            m.run(&from, &mut to).unwrap();
+            prop_assert!(to == want, "{} {tuning:?}", m.kernel());
+            let mut to = vec![SENTINEL; want.len()];
+            for pair in cuts(&case, to.len(), &wanted).windows(2) {
+                m.run_window(&from, &mut to[pair[0]..pair[1]], pair[0]).unwrap();
+            }
+            prop_assert!(to == want, "{} {tuning:?} in windows", m.kernel());
         }
     }
 
@@ -325,6 +342,33 @@ fn interleaved_rows() {
                     .unwrap();
             }
             assert!(to == want, "{} {tuning:?} {case:?} in windows", m.kernel());
+        }
+    }
+}
+
+/// Blocks that lie whole on both sides are moved as runs are, whatever is done inside.
+#[test]
+fn blocks_are_the_units_of_moves() {
+    for (width, extents, what) in [
+        (1usize, [7usize, 7], "gather 1-byte into 49 bytes"),
+        (4, [7, 7], "gather 4-byte into 196 bytes"),
+        (8, [5, 3], "gather 8-byte into 120 bytes"),
+        (2, [20, 25], "gather 2-byte into 1000 bytes"),
+        (1, [5, 2], "weave 1-byte"),
+        (2, [100, 30], "transpose 2-byte"),
+    ] {
+        let [a, b] = extents;
+        let block = a * b * width;
+        let loops = [
+            l(50, (40 * block) as isize, block as isize),
+            l(40, block as isize, (50 * block) as isize),
+            l(a, (b * width) as isize, width as isize),
+            l(b, width as isize, (a * width) as isize),
+        ];
+        for tuning in tunings().filter(|tuning| tuning.stores == Stores::Streaming) {
+            let m = Move::tuned(width, 0, 0, &loops, &tuning).unwrap();
+            let kernel = m.kernel().to_string();
+            assert!(kernel.starts_with(what), "{kernel}, not {what}");
         }
     }
 }

@@ -129,6 +129,12 @@ vector!(Sse, __m128i, 16, _mm_loadu_si128, _mm_storeu_si128, _mm_stream_si128,
     _mm_or_si128, shuffle_sse, whole, load_one, store_one,
     parts16, |v| v);
 
+vector!(Ssse, __m128i, 16, _mm_loadu_si128, _mm_storeu_si128, _mm_stream_si128,
+    _mm_unpacklo_epi8 _mm_unpackhi_epi8 _mm_unpacklo_epi16 _mm_unpackhi_epi16
+    _mm_unpacklo_epi32 _mm_unpackhi_epi32 _mm_unpacklo_epi64 _mm_unpackhi_epi64,
+    _mm_or_si128, _mm_shuffle_epi8, whole, load_one, store_one,
+    parts16, |v| v);
+
 vector!(Avx, __m256i, 32, _mm256_loadu_si256, _mm256_storeu_si256, _mm256_stream_si256,
 _mm256_unpacklo_epi8 _mm256_unpackhi_epi8 _mm256_unpacklo_epi16 _mm256_unpackhi_epi16
 _mm256_unpacklo_epi32 _mm256_unpackhi_epi32 _mm256_unpacklo_epi64 _mm256_unpackhi_epi64,
@@ -276,10 +282,10 @@ unsafe fn store_four(v: __m512i, to: *mut u8, pitch: usize) {
 
 set! {
     /// AVX2, with the conversions that every CPU of it has.
-    Avx2Set, Avx, Avx, Sse, "avx2,f16c"
+    Avx2Set, Avx, Avx, Ssse, "avx2,f16c"
 }
 
 set! {
     /// AVX-512, with AVX2 for what is narrow.
-    Avx512Set, Zmm, Avx, Sse, "avx2,f16c,avx512f,avx512bw,avx512vl,avx512dq"
+    Avx512Set, Zmm, Avx, Ssse, "avx2,f16c,avx512f,avx512bw,avx512vl,avx512dq"
 }

@@ -160,6 +160,47 @@ pub fn case() -> impl Strategy<Value = Case> {
         })
 }
 
+/// Nests whose innermost loops cover a block of bytes on both sides, in another order, and blocks of a few elements of
+/// sources that go on elsewhere; with gaps between blocks or without.
+pub fn blocks() -> impl Strategy<Value = Case> {
+    let inside = prop::collection::vec(2usize..10, 1..4);
+    let order = (Just(vec![0usize, 1, 2]).prop_shuffle(), 0usize..3);
+    (
+        prop::sample::select(vec![1usize, 2, 4, 8]),
+        inside,
+        order,
+        (1usize..30, 1usize..9),
+        (0usize..3, 0usize..3),
+        any::<bool>(),
+    )
+        .prop_map(
+            |(width, inside, (order, apart), (many, few), gaps, turned)| {
+                let block = inside.iter().product::<usize>() * width;
+                let (mut s, mut d) = (width * (1 + apart), width);
+                let mut loops: Vec<Loop> = inside.iter().map(|&extent| l(extent, 0, 0)).collect();
+                for inner in loops.iter_mut() {
+                    inner.destination = d as isize;
+                    d *= inner.extent;
+                }
+                for &i in order.iter().filter(|&&i| i < inside.len()) {
+                    loops[i].source = s as isize;
+                    s *= inside[i];
+                }
+                let (s, d) = (s + gaps.0 * width, block + gaps.1 * width);
+                let other = |a: usize, b: usize| if turned { (b, 1) } else { (1, a) };
+                let ((s_many, s_few), (d_few, d_many)) = (other(many, few), other(few, many));
+                loops.push(l(many, (s * s_many) as isize, (d * d_many) as isize));
+                loops.push(l(few, (s * s_few) as isize, (d * d_few) as isize));
+                Case {
+                    width,
+                    source: 3,
+                    destination: 64 - width,
+                    loops,
+                }
+            },
+        )
+}
+
 pub fn expected(case: &Case) -> (Vec<u8>, Vec<u8>) {
     let (s, d) = lengths(case.width, case.source, case.destination, &case.loops);
     let from = distinct(s);

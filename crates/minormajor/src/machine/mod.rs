@@ -160,7 +160,9 @@ impl Machine {
             }
             Kernel::Repeat { .. } => self.copy(level, 1) / 2.0,
             Kernel::Transpose { width, .. } => rates.transpose[by_width(width)],
-            Kernel::Weave { width, .. } => rates.weave[by_width(width)],
+            Kernel::Weave { width, .. } | Kernel::Gather { width, .. } => {
+                rates.weave[by_width(width)]
+            }
             Kernel::Strided { width } => rates.element / width as f64,
             _ => rates.element,
         }
