@@ -38,7 +38,7 @@ pub fn test(workspace: &Workspace, python: Option<&Path>) -> Result<(), Failure>
     )
     .is_err();
     if is_old {
-        println!("skipped: the package is for Python 3.11 and later");
+        println!("skipped: what the package is tested with is for Python 3.11 and later");
         return Ok(());
     }
     // The build that the other tests use too.
