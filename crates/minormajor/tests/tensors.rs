@@ -6,7 +6,8 @@ use std::sync::Arc;
 use minormajor::backend::{Binary, DeviceError, Devices, Number};
 use minormajor::random::{normal_f32, normal_f64, philox};
 use minormajor::{
-    CompactShape, Device, ElementType, Layout, Order, PaddingValue, Tensor, TensorError, Tile,
+    CompactShape, Device, ElementType, Layout, Order, PaddingValue, StridedView, Tensor,
+    TensorError, Tile,
 };
 
 fn cpu() -> Device {
@@ -594,4 +595,24 @@ fn many_threads_at_once() {
         }
     });
     assert_eq!(Arc::strong_count(&shared), 1);
+}
+
+#[test]
+fn memory_that_is_too_short_is_refused() {
+    let view = StridedView::new(ElementType::U16, &[2, 3], &[6, 2], 0).unwrap();
+    let from = |bytes: &[u8]| Tensor::from_place(&view, bytes, Layout::ascending(2), &cpu());
+    let error = from(&[0; 11]).unwrap_err().to_string();
+    assert_eq!(error, "11 bytes were given for u16[2,3]; expected 12");
+    let bytes: Vec<u8> = (0..13).collect();
+    let made = from(&bytes).unwrap();
+    let mut read = [0; 12];
+    made.read_into(&mut read).unwrap();
+    assert_eq!(read[..], bytes[..12]);
+    for wrong in [11, 13] {
+        let error = made.read_into(&mut vec![0; wrong]).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            format!("{wrong} bytes were given for u16[2,3]; expected 12")
+        );
+    }
 }

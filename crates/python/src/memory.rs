@@ -1,11 +1,12 @@
 //! The memory of NumPy arrays: the only `unsafe` code of this crate.
 //!
 //! Everything else asks for a move from one array to another ([`run`]), for work on arrays of whole
-//! numbers ([`with_numbers`]), for a new array ([`empty`]), or for what tensors and arrays lend each
-//! other ([`lent`]), all checked here.
+//! numbers ([`with_numbers`]), for a new array ([`empty`]), or for what tensors lend and are lent
+//! ([`lent`], [`dlpack`]), all checked here.
 
 #![allow(unsafe_code)]
 
+pub mod dlpack;
 pub mod lent;
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

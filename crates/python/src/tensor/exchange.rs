@@ -11,7 +11,7 @@ use pyo3::types::{PyDict, PyTuple};
 use super::{Tensor, argument};
 use crate::dtype;
 use crate::error::{self, error};
-use crate::memory::{Dense, lent};
+use crate::memory::{Dense, dlpack, lent};
 use crate::order::Order;
 
 impl Tensor {
@@ -21,19 +21,24 @@ impl Tensor {
         sizes.collect::<Result<_, _>>().map_err(error)
     }
 
-    /// A read-only array in the tensor's memory; `None` where that is on another device, in tiles or
-    /// packed.
-    fn shared<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyUntypedArray>>> {
+    /// Strides in bytes, and where in the storage the first element is; `None` in tiles or packed.
+    fn strides_for_numpy(&self) -> PyResult<Option<(Vec<isize>, usize)>> {
         let Some((strides, offset)) = self.byte_strides() else {
             return Ok(None);
         };
         let strides = strides.into_iter().map(isize::try_from);
-        let strides: Vec<isize> = strides.collect::<Result<_, _>>().map_err(error)?;
+        let strides = strides.collect::<Result<_, _>>().map_err(error)?;
+        Ok(Some((strides, usize::try_from(offset).map_err(error)?)))
+    }
+
+    /// A read-only array in the tensor's memory; `None` where that is on another device, in tiles or
+    /// packed.
+    fn shared<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyUntypedArray>>> {
+        let Some((strides, offset)) = self.strides_for_numpy()? else {
+            return Ok(None);
+        };
         let dtype = dtype::dtype_of(py, self.inner().element_type())?;
-        let (sizes, offset) = (
-            self.sizes_for_numpy()?,
-            usize::try_from(offset).map_err(error)?,
-        );
+        let sizes = self.sizes_for_numpy()?;
         lent::view(self.inner().storage(), dtype, &sizes, &strides, offset)
     }
 
@@ -76,7 +81,7 @@ impl Tensor {
     /// >>> a.relayout("{1,0:T(2,2)}").numpy(copy=False)
     /// Traceback (most recent call last):
     ///   ...
-    /// minormajor.Error: s64[2,3]{1,0:T(2,2)} on cpu has no memory that an array can share: a copy is needed
+    /// minormajor.Error: s64[2,3]{1,0:T(2,2)} on cpu has no memory that an array can share: a copy is needed, as numpy() makes
     #[pyo3(signature = (*, copy = None))]
     fn numpy<'py>(
         &self,
@@ -90,7 +95,7 @@ impl Tensor {
         }
         match copy {
             Some(false) => Err(error(format!(
-                "{} on {} has no memory that an array can share: a copy is needed",
+                "{} on {} has no memory that an array can share: a copy is needed, as numpy() makes",
                 self.inner().shape(),
                 self.inner().device()
             ))),
@@ -122,18 +127,33 @@ impl Tensor {
         array.call_method1(intern!(py, "astype"), (dtype,))
     }
 
-    /// DLPack's protocol, for torch.from_dlpack, jax.numpy.from_dlpack and others: as numpy() has the
-    /// memory, shared where that can be. Who can't be told that it is read-only gets a copy.
+    /// DLPack's protocol, for torch.from_dlpack, jax.numpy.from_dlpack and others: shares the memory,
+    /// read-only, where numpy() does, bfloat16 and float8 too. Who can't be told that it is read-only gets a
+    /// copy, and so does who asks for one.
     #[pyo3(signature = (*, stream = None, max_version = None, dl_device = None, copy = None))]
     fn __dlpack__<'py>(
         &self,
         py: Python<'py>,
         stream: Option<&Bound<'py, PyAny>>,
         max_version: Option<(u32, u32)>,
-        dl_device: Option<&Bound<'py, PyAny>>,
+        dl_device: Option<(i32, i32)>,
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let is_told = max_version.is_some_and(|version| version >= (1, 0));
+        let is_here = dl_device.is_none_or(|device| device == self.__dlpack_device__());
+        if is_told
+            && is_here
+            && copy != Some(true)
+            && let Some((strides, offset)) = self.strides_for_numpy()?
+        {
+            let (tensor, sizes) = (self.inner(), self.sizes_for_numpy()?);
+            let element_type = tensor.element_type();
+            let storage = tensor.storage();
+            let made = dlpack::capsule(py, storage, element_type, &sizes, &strides, offset)?;
+            if let Some(made) = made {
+                return Ok(made);
+            }
+        }
         let own = match copy {
             None if !is_told => Some(true),
             copy => copy,

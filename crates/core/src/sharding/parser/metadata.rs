@@ -1,7 +1,7 @@
 //! What a sharding says of the operations behind it, from text.
 
-use crate::sharding::{OpMetadata, ShardingError};
 use super::Parser;
+use crate::sharding::{OpMetadata, ShardingError};
 use crate::text::ParseError;
 
 impl Parser<'_> {

@@ -1,9 +1,9 @@
 //! Shardings by a mesh's named axes, from text.
 
+use super::Parser;
 use crate::sharding::{
     Axis, DimensionSharding, Mesh, NamedSharding, Sharding, ShardingError, TileAssignment,
 };
-use super::Parser;
 use crate::text::ParseError;
 
 impl Parser<'_> {

@@ -1,7 +1,7 @@
 //! Strings in quotes, with C's escapes.
 
-use crate::sharding::ShardingError;
 use super::Parser;
+use crate::sharding::ShardingError;
 use crate::text::ParseError;
 
 impl Parser<'_> {
