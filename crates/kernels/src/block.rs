@@ -129,7 +129,7 @@ pub(crate) unsafe fn square<V: Vector, const W: usize>(
 ///
 /// The CPU has `V`; `load` may be called with numbers below 16.
 #[inline(always)]
-unsafe fn rounds<V: Vector, const W: usize>(load: impl Fn(usize) -> V) -> [V; 16] {
+pub(crate) unsafe fn rounds<V: Vector, const W: usize>(load: impl Fn(usize) -> V) -> [V; 16] {
     let c = 16 / W;
     // With all sixteen named no loop is left to unroll; those beyond c are repeated, unused and left out.
     let mut v = [

@@ -43,6 +43,7 @@ mod mapped;
 mod movement;
 mod nest;
 mod order;
+mod padded;
 mod parts;
 mod pen;
 mod plane;

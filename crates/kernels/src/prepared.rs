@@ -346,7 +346,7 @@ fn blocks(width: usize, loops: &[Loop], isa: Isa) -> Option<Blocks> {
             && inner.source != -unit
             && find(loops, |l| l.source.abs(), unit).is_none_or(|s| {
                 let (d, along) = (loops.len() - 1, loops[s].extent * width);
-                let woven = || along >= 16 && few(loops, width, d, s).is_some();
+                let woven = || run.max(along) >= 16 && few(loops, width, d, s).is_some();
                 run.min(along) < 16 && !woven() && Unit::find(loops, width, d, s).is_none()
             })
     };

@@ -5,12 +5,14 @@
 //! 16 bytes of the result take some from each of the `k` inputs: `k` shuffles of bytes within lanes, or-ed together,
 //! with tables made when the move is prepared. A wider vector does the same to several chunks at once, one in each lane.
 //!
-//! The price is `k * k` shuffles for `k` vectors; up to fifteen bytes that is less than a transpose with unused rows.
+//! The price is `k * k` shuffles for `k` vectors; where `k` is more than that is worth, rows are transposed: see
+//! [`padded`](crate::padded).
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use crate::around::{Around, Each};
+use crate::padded;
 use crate::plane::At;
 use crate::runs;
 use crate::simd::{Set, Vector, Work, prefetch};
@@ -35,7 +37,8 @@ pub(crate) struct Weave {
     stream: bool,
     /// The loops around it; one iteration if it streams.
     around: Around,
-    /// Which byte of input `i` goes to each byte of output `o`, at `o * rows + i`; the top bit stands for none.
+    /// Which byte of input `i` goes to each byte of output `o`, at `o * rows + i`; the top bit stands for none. Empty
+    /// where rows are transposed.
     tables: Box<[[u8; 16]]>,
 }
 
@@ -50,8 +53,12 @@ impl Weave {
         around: Around,
     ) -> Weave {
         debug_assert!(rows * width < 16);
-        let mut tables = vec![[0x80; 16]; rows * rows].into_boxed_slice();
-        for run_byte in 0..16 * rows {
+        let transposed = join && padded::suits(width, rows);
+        let mut tables = match transposed {
+            true => Box::default(),
+            false => vec![[0x80; 16]; rows * rows].into_boxed_slice(),
+        };
+        for run_byte in 0..if transposed { 0 } else { 16 * rows } {
             let (element, byte) = (run_byte / width, run_byte % width);
             let (row, row_byte) = (element % rows, element / rows * width + byte);
             let (output, at, input, from) = if join {
@@ -75,6 +82,14 @@ impl Weave {
 
     pub(crate) fn width(&self) -> usize {
         self.width
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    pub(crate) fn stride(&self) -> isize {
+        self.stride
     }
 }
 
@@ -102,8 +117,12 @@ pub(crate) unsafe fn run<S: Set>(weave: &Weave, at: At) {
 ///
 /// As `run`; rows have at least `V::BYTES`.
 unsafe fn enter<S: Set, V: Vector>(weave: &Weave, at: At) {
-    // SAFETY: the caller's promise; the number is that of the rows, 0 where the kernel shall look it up.
+    // SAFETY: the caller's promise; the number is that of the rows, 0 where the kernel shall look it up, and 16 for a
+    // transpose.
     unsafe {
+        if weave.join && padded::suits(weave.width, weave.rows) {
+            return S::enter(Rows::<V, 16>::new(weave, at));
+        }
         match weave.rows {
             2 => S::enter(Rows::<V, 2>::new(weave, at)),
             3 => S::enter(Rows::<V, 3>::new(weave, at)),
@@ -115,7 +134,8 @@ unsafe fn enter<S: Set, V: Vector>(weave: &Weave, at: At) {
 
 /// # Safety (of `work`)
 ///
-/// As `run`; rows have at least `V::BYTES`, and `K` is their number or 0.
+/// As `run`; rows have at least `V::BYTES`, and `K` is their number or 0; or it is 16, which stands for a transpose that
+/// joins.
 struct Rows<'a, V, const K: usize> {
     weave: &'a Weave,
     at: At,
@@ -173,7 +193,7 @@ impl<V: Vector, const K: usize> Each for Rows<'_, V, K> {
 /// As `run`; rows have at least `V::BYTES`.
 #[inline(always)]
 unsafe fn staged<V: Vector, const K: usize>(weave: &Weave, at: At) {
-    let k = if K > 0 { K } else { weave.rows };
+    let k = weave.rows;
     let bytes = weave.len * weave.width;
     let mut stage = Staging(MaybeUninit::uninit());
     let stage = stage.0.as_mut_ptr().cast::<u8>();
@@ -223,6 +243,12 @@ unsafe fn join<V: Vector, const K: usize>(
     length: usize,
     ahead: isize,
 ) {
+    // SAFETY: the caller's promise; there are less than 16 rows, so this says that they are transposed.
+    unsafe {
+        if K == 16 {
+            return padded::join::<V>(weave, from, to, length, ahead);
+        }
+    }
     let k = if K > 0 { K } else { weave.rows };
     let mut done = 0;
     while done < length {

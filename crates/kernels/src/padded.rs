@@ -1,0 +1,62 @@
+//! Interleaving more rows than a weave is good at.
+//!
+//! A weave of `k` rows takes `k` shuffles for each vector. From nine rows of bytes on it is less to transpose them as if
+//! they were sixteen, of which the last are never looked at: log2(16) rounds for all. What each row has for a lane comes
+//! out in lanes that are a little longer than what belongs there, so each is stored over the end of the one before.
+
+use std::mem::MaybeUninit;
+
+use crate::block::rounds;
+use crate::runs;
+use crate::simd::{Vector, prefetch};
+use crate::weave::Weave;
+
+/// Whether so many rows are better interleaved by a transpose.
+pub(crate) fn suits(width: usize, rows: usize) -> bool {
+    width == 1 && rows > 8
+}
+
+/// Interleaves `length` bytes of each row.
+///
+/// # Safety
+///
+/// As `weave::join`, for a weave that suits.
+#[inline(always)]
+pub(crate) unsafe fn join<V: Vector>(
+    weave: &Weave,
+    from: *const u8,
+    to: *mut u8,
+    length: usize,
+    ahead: isize,
+) {
+    const LANE: usize = 16;
+    let (k, row) = (weave.rows(), weave.stride());
+    let mut done = 0;
+    while done < length {
+        done = done.min(length - V::BYTES);
+        // SAFETY: `done` is at most a vector before the end of the rows, and the vector's columns are as long as that of
+        // all rows. All columns but the last of a lane are followed by one that is stored later, at least as long as
+        // what is stored too much; the last is stored as it is.
+        unsafe {
+            let run = to.add(done * k);
+            let v = rounds::<V, 1>(|i| {
+                let row = from.offset(i.min(k - 1) as isize * row).add(done);
+                prefetch(row.wrapping_offset(ahead));
+                V::load(row)
+            });
+            for (m, v) in v.into_iter().enumerate() {
+                if m + 1 < LANE {
+                    v.store_lanes(run.add(m * k), LANE * k);
+                    continue;
+                }
+                let mut last = MaybeUninit::<[u8; 64]>::uninit();
+                v.store(last.as_mut_ptr().cast());
+                for lane in 0..V::BYTES / LANE {
+                    let from = last.as_ptr().cast::<u8>().add(lane * LANE);
+                    runs::copy::<V>(from, run.add((lane * LANE + m) * k), k);
+                }
+            }
+        }
+        done += V::BYTES;
+    }
+}
