@@ -67,6 +67,24 @@ impl Axis {
         offsets.into_boxed_slice()
     }
 
+    /// The offsets of values `start` and on; before the first value its offset, past the last one that one's.
+    pub(crate) fn read(&self, start: isize, out: &mut [isize]) {
+        let before = start.min(0).unsigned_abs().min(out.len());
+        out[..before].fill(0);
+        let mut cursor = self.cursor(start.clamp(0, self.len as isize - 1) as usize);
+        let mut done = before;
+        while done < out.len() {
+            let mut some = Pointers::<64>::new();
+            let count = (out.len() - done).min(64);
+            // Counted from nowhere, a pointer is an offset.
+            some.take(&mut cursor, std::ptr::null(), count);
+            for (out, place) in std::iter::zip(&mut out[done..], some.iter()) {
+                *out = *place as isize;
+            }
+            done += count;
+        }
+    }
+
     /// A walk along the axis from `start`, which is below `len`.
     pub(crate) fn cursor(&self, start: usize) -> Cursor<'_> {
         let mut cursor = Cursor {

@@ -152,6 +152,16 @@ pub(crate) unsafe fn rewrite(
     unsafe { with_set!(isa, recode::rewrite(way, runs, from, to)) }
 }
 
+/// Moves a panel of packed elements.
+///
+/// # Safety
+///
+/// As [`recode::panel`]; that the CPU has the set is proved by `isa`.
+pub(crate) unsafe fn panel(isa: Isa, run: recode::PanelRun<'_>) {
+    // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
+    unsafe { with_set!(isa, recode::panel(run)) }
+}
+
 /// Reads rows of memory into a stage and mixes them.
 ///
 /// # Safety

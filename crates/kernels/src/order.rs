@@ -63,6 +63,13 @@ impl Order for Mixed {
 }
 
 impl Mixed {
+    /// The bytes of every number of `part` bytes reversed.
+    pub(crate) fn reversal(part: usize) -> Mixed {
+        Mixed(std::array::from_fn(|byte| {
+            (byte / part * part + part - 1 - byte % part) as u8
+        }))
+    }
+
     /// Rows of elements of `width` bytes in the source that are columns in the destination.
     fn transpose(width: usize, rows: usize, columns: usize) -> Mixed {
         let unit = width * rows * columns;
@@ -136,5 +143,11 @@ mod tests {
         assert_eq!(&mixed(bytes, b"abcdefghijklmnop"), b"aeimbfjncgkodhlp");
         let wide = Mixed::transpose(1, 2, 4);
         assert_eq!(&mixed(wide, b"abcdEFGH"), b"aEbFcGdH");
+    }
+
+    #[test]
+    fn numbers_are_reversed() {
+        assert_eq!(&mixed(Mixed::reversal(2), b"abcd"), b"badc");
+        assert_eq!(&mixed(Mixed::reversal(4), b"abcdefgh"), b"dcbahgfe");
     }
 }

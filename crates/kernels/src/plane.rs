@@ -121,6 +121,7 @@ unsafe fn mixed<S: Set>(plane: &Plane, order: Mixed, width: usize, at: At) {
     // SAFETY: the caller's promise, passed on whole.
     unsafe {
         match width {
+            2 => sized::<S, _, 2>(plane, order, at),
             4 => sized::<S, _, 4>(plane, order, at),
             8 => sized::<S, _, 8>(plane, order, at),
             _ => sized::<S, _, 16>(plane, order, at),

@@ -12,7 +12,7 @@ use crate::nest::{Loop, Loops};
 use crate::order::{Mixed, Unit};
 use crate::plane::{At, Plane};
 use crate::runs::{Rows, Runs};
-use crate::simd::fence;
+use crate::simd::{LINE, fence};
 use crate::weave::Weave;
 use crate::zip::{self, Zip};
 
@@ -183,6 +183,33 @@ impl Prepared {
             stream,
             body,
         }
+    }
+
+    /// A transpose in which the bytes of every number of `part` bytes are reversed; `None` where the box is no transpose,
+    /// or too narrow to be one of vectors.
+    pub(crate) fn reversing(
+        width: usize,
+        part: usize,
+        loops: &[Loop],
+        isa: Isa,
+        stream: bool,
+    ) -> Option<Prepared> {
+        let mut outer = Loops::from_slice(loops);
+        let d = find(&outer, |l| l.destination, width as isize)?;
+        let s = find(&outer, |l| l.source, width as isize)?;
+        if d == s {
+            return None;
+        }
+        let order = Some(Mixed::reversal(part));
+        let plane = plane(&mut outer, width, d, s, order, stream);
+        (!plane.narrow(width, LINE)).then(|| Prepared {
+            outer: outer.into_vec(),
+            start: (0, 0),
+            width,
+            isa,
+            stream,
+            body: Body::Plane(Box::new(plane)),
+        })
     }
 
     pub(crate) fn kernel(&self) -> Kernel {

@@ -8,8 +8,8 @@
 use std::marker::PhantomData;
 
 use super::half::Half;
-use super::rewrite::{Place, one};
-use super::way::Keep;
+use super::keep::keep;
+use super::rewrite::Place;
 use super::words::Words;
 use crate::simd::{LINE, Work, prefetch};
 
@@ -209,7 +209,7 @@ impl<S: Half> Work for Write<'_, S> {
                         bit: 0,
                     };
                     let to = to.step(mix.memory[group * made + row]);
-                    one::<Keep, S>(from, to, mix.bits, stream);
+                    keep::<S>(from, to, mix.bits, stream);
                 }
             }
         }
@@ -230,7 +230,7 @@ impl Mix {
 
 /// Where the lines of a group's rows are, and where those go that are made of them. No closures: those would not be
 /// compiled for the instruction set.
-trait Lines {
+pub(super) trait Lines {
     /// # Safety
     ///
     /// `at` is in the row, in whole words from its start; the CPU has `W`.
@@ -278,7 +278,7 @@ unsafe fn blend<S: Half>(mix: &Mix, lines: &impl Lines) {
 ///
 /// As [`blend`], with `N` rows.
 #[inline(always)]
-unsafe fn swap<W: Words, const N: usize>(bits: usize, lines: &impl Lines, bytes: usize) {
+pub(super) unsafe fn swap<W: Words, const N: usize>(bits: usize, lines: &impl Lines, bytes: usize) {
     for at in (0..bytes).step_by(W::BYTES) {
         // SAFETY: the caller's promise.
         unsafe {
@@ -406,24 +406,10 @@ unsafe fn load_bits<W: Words>(from: Place<*const u8>, bits: usize, at: usize) ->
             return W::load(byte.add(at));
         }
         if at + W::BYTES < bytes {
-            return shifted(byte.add(at), bit);
+            return W::load_from(byte.add(at), bit);
         }
         let mut end = [0u8; LINE + 8];
         std::ptr::copy_nonoverlapping(byte.add(at), end.as_mut_ptr(), bytes - at);
-        shifted(end.as_ptr(), bit)
-    }
-}
-
-/// Words from a bit on. The eight bytes that begin where a word does and those from the next byte on have all its bits.
-///
-/// # Safety
-///
-/// The words and a byte more are readable; the CPU has `W`.
-#[inline(always)]
-unsafe fn shifted<W: Words>(from: *const u8, bit: usize) -> W {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let (low, high) = (W::load(from), W::load(from.add(1)));
-        low.down(bit as u32).or(high.up(8 - bit as u32))
+        W::load_from(end.as_ptr(), bit)
     }
 }

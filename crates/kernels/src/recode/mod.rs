@@ -6,7 +6,9 @@ mod block;
 mod blocks;
 mod code;
 mod half;
+mod keep;
 mod mix;
+mod panel;
 mod parts;
 mod pass;
 mod recipe;
@@ -30,6 +32,7 @@ use parts::{Body, How, Part};
 
 pub(crate) use block::{read_mixed, write_mixed};
 pub(crate) use mix::Mix;
+pub(crate) use panel::{Run as PanelRun, panel};
 pub(crate) use rewrite::{Place, Runs};
 pub(crate) use way::{Way, run as rewrite};
 
@@ -241,6 +244,7 @@ impl Recode {
                         prepared.run(from.base.offset(from.bit / 8), to.base.offset(to.bit / 8))
                     }
                     Body::Runs(pass) => pass.run(from, to, 0),
+                    Body::Panel(panel) => panel.run(from, to, scratch.room(panel.scratch())),
                     Body::Blocks(blocks) => blocks.run(from, to, scratch.room(blocks.scratch())),
                 }
             }
@@ -259,13 +263,15 @@ impl Recode {
     pub fn kernel(&self) -> Kernel {
         match self.parts.first().map(|part| &part.body) {
             None => Kernel::Nothing,
-            Some(Body::Bytes(prepared)) => prepared.kernel(),
+            Some(Body::Bytes(prepared)) if matches!(self.how.recoding.source, Code::Bits(_)) => {
+                prepared.kernel()
+            }
             Some(Body::Runs(pass)) => Kernel::Rewrite {
                 recoding: self.how.recoding,
                 run: Some(pass.run_length()),
                 isa: self.how.isa.name(),
             },
-            Some(Body::Blocks(_)) => Kernel::Rewrite {
+            Some(Body::Bytes(_) | Body::Panel(_) | Body::Blocks(_)) => Kernel::Rewrite {
                 recoding: self.how.recoding,
                 run: None,
                 isa: self.how.isa.name(),
@@ -288,6 +294,7 @@ impl Recode {
     /// The bytes of memory that [`run`](Recode::run) takes of its scratch; a window takes no more.
     pub fn scratch(&self) -> usize {
         let of_part = |part: &Part| match &part.body {
+            Body::Panel(panel) => panel.scratch() + LINE,
             Body::Blocks(blocks) => blocks.scratch() + LINE,
             Body::Bytes(_) | Body::Runs(_) => 0,
         };

@@ -3,6 +3,7 @@
 use super::block::{Mid, Reading, Recipe, Writing};
 use super::blocks::{Blocks, Limits};
 use super::code::{Code, Recoding};
+use super::panel::Panel;
 use super::pass::Pass;
 use super::recipe::Bits;
 use super::roles::Roles;
@@ -38,10 +39,12 @@ impl Part {
 
 #[derive(Debug, Clone)]
 pub(super) enum Body {
-    /// Packed elements that are whole bytes together.
+    /// Packed elements that are whole bytes together, or numbers whose bytes are reversed.
     Bytes(Prepared),
     /// Runs on both sides.
     Runs(Pass),
+    /// Rows and columns of lines and more.
+    Panel(Box<Panel>),
     Blocks(Blocks),
 }
 
@@ -70,6 +73,8 @@ impl How {
         if let Code::Number { .. } = self.recoding.source {
             let body = if run >= LONG || run == read && run == written {
                 Body::Runs(runs())
+            } else if let Some(reversing) = self.reversing(loops, &ways, bits.0 / 8) {
+                Body::Bytes(reversing)
             } else {
                 Body::Blocks(self.number_blocks(loops, ways, bits))
             };
@@ -92,6 +97,20 @@ impl How {
             isa: self.isa,
         };
         self.packed_blocks(&found, source)
+    }
+
+    /// A transpose of numbers whose byte order alone changes.
+    fn reversing(&self, loops: &[Loop], ways: &[Way], width: usize) -> Option<Prepared> {
+        let &[Way::Swap(part)] = ways else {
+            return None;
+        };
+        let in_bytes = |l: &Loop| Loop {
+            extent: l.extent,
+            source: l.source / 8,
+            destination: l.destination / 8,
+        };
+        let loops: Vec<Loop> = loops.iter().map(in_bytes).collect();
+        Prepared::reversing(width, part, &loops, self.isa, self.stream)
     }
 
     /// Numbers in blocks: written anew when they are read, and moved from there.
@@ -175,6 +194,10 @@ impl How {
             && loops[row].extent >= per
         {
             self.with_rest(bits, &[row], |bits| bits.unweave(&bits.roles()))
+        } else if self.stream
+            && let Some(panel) = Panel::new(bits.from, loops, &roles.rows, &roles.columns, self.isa)
+        {
+            vec![Part::whole(Body::Panel(Box::new(panel)))]
         } else if columns * bits.from < 8 * LINE
             && loops[row].extent >= per
             && loops[column].extent >= per

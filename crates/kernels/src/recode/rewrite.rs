@@ -11,12 +11,14 @@ use std::marker::PhantomData;
 
 use crate::nest::Loop;
 use crate::recode::half::Half;
-use crate::simd::{LINE, Vector, Work, prefetch};
+use crate::simd::{LINE, Vector, Work, own, prefetch};
 
 /// Bytes of runs that are asked for before they are read.
 const AHEAD: usize = 4096;
 /// Runs of more bytes are not.
 const LONG: usize = 1024;
+/// Runs ahead whose ends are asked for.
+const OWN: isize = 4;
 
 /// How elements are written anew.
 pub(crate) trait Rewrite {
@@ -31,6 +33,20 @@ pub(crate) trait Rewrite {
 
     /// The new word.
     fn word(from: Self::From) -> Self::To;
+
+    /// Writes one run anew.
+    ///
+    /// # Safety
+    ///
+    /// As [`All`].
+    #[inline(always)]
+    unsafe fn run<S: Half>(from: Place<*const u8>, to: Place<*mut u8>, run: usize, stream: bool)
+    where
+        Self: Sized,
+    {
+        // SAFETY: the caller's promise.
+        unsafe { one::<Self, S>(from, to, run, stream) }
+    }
 
     /// `bytes` bytes of new words, a number that is known where this is compiled: 8, 16 or [`LINE`].
     ///
@@ -140,9 +156,15 @@ impl<R: Rewrite, S: Half> Work for All<R, S> {
                     prefetch(byte.wrapping_add(line));
                 }
             }
+            if R::TO < 8 && i + OWN < count {
+                // Bytes that a run shares are read before they are written.
+                let to = to.step((i + OWN) * runs.each.destination);
+                own(to.byte().0);
+                own(to.step((runs.run * R::TO) as isize - 1).byte().0);
+            }
             // SAFETY: run i.
             unsafe {
-                one::<R, S>(
+                R::run::<S>(
                     from.step(i * runs.each.source),
                     to.step(i * runs.each.destination),
                     runs.run,
@@ -159,7 +181,7 @@ impl<R: Rewrite, S: Half> Work for All<R, S> {
 ///
 /// As [`All`].
 #[inline(always)]
-pub(crate) unsafe fn one<R: Rewrite, S: Half>(
+unsafe fn one<R: Rewrite, S: Half>(
     from: Place<*const u8>,
     to: Place<*mut u8>,
     run: usize,
@@ -380,7 +402,7 @@ unsafe fn few<R: Rewrite, S: Half>(from: Place<*const u8>, count: usize) -> u64 
 ///
 /// The byte is readable and writable.
 #[inline(always)]
-unsafe fn merge(to: *mut u8, bit: usize, bits: usize, value: u64) {
+pub(super) unsafe fn merge(to: *mut u8, bit: usize, bits: usize, value: u64) {
     let mask = (((1u32 << bits) - 1) << bit) as u8;
     // SAFETY: the caller's promise.
     unsafe { *to = *to & !mask | (value << bit) as u8 & mask }

@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 
 use super::half::{Half, narrow_bfloat, narrow_half, widen_bfloat, widen_half};
+use super::keep::keep;
 use super::rewrite::{All, Line, Place, Rewrite, Runs};
 use crate::isa::Isa;
 
@@ -114,7 +115,26 @@ macro_rules! rewrite {
     };
 }
 
-rewrite!(Keep, u8: 1, u8: 1, |x| x);
+/// The bits are the same, and only their place in a byte may change.
+pub(super) struct Keep;
+
+impl Rewrite for Keep {
+    type From = u8;
+    type To = u8;
+    const FROM: usize = 1;
+    const TO: usize = 1;
+
+    #[inline(always)]
+    fn word(byte: u8) -> u8 {
+        byte
+    }
+
+    #[inline(always)]
+    unsafe fn run<S: Half>(from: Place<*const u8>, to: Place<*mut u8>, bits: usize, stream: bool) {
+        // SAFETY: the caller's promise.
+        unsafe { keep::<S>(from, to, bits, stream) }
+    }
+}
 
 // The elements of a byte move apart until each has a byte of a wider word.
 rewrite!(Unpack4, u8: 4, u16: 8, |x| {

@@ -11,6 +11,8 @@ pub(crate) trait Words: Copy {
 
     unsafe fn load(from: *const u8) -> Self;
     unsafe fn store(self, to: *mut u8);
+    /// Past the caches where the CPU can; `to` is aligned to `BYTES`.
+    unsafe fn stream(self, to: *mut u8);
     /// The same word everywhere.
     unsafe fn splat(word: u64) -> Self;
     unsafe fn and(self, other: Self) -> Self;
@@ -25,6 +27,17 @@ pub(crate) trait Words: Copy {
     /// To higher bits of every word, by less than 64.
     unsafe fn up(self, bits: u32) -> Self;
     unsafe fn down(self, bits: u32) -> Self;
+
+    /// From a bit of the first byte on, not the lowest: one byte more is readable. The eight bytes that begin where a
+    /// word does and those from the next byte on have all its bits.
+    #[inline(always)]
+    unsafe fn load_from(from: *const u8, bit: usize) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let (low, high) = (Self::load(from), Self::load(from.add(1)));
+            low.down(bit as u32).or(high.up(8 - bit as u32))
+        }
+    }
 }
 
 impl Words for u64 {
@@ -40,6 +53,12 @@ impl Words for u64 {
     unsafe fn store(self, to: *mut u8) {
         // SAFETY: the caller's promise.
         unsafe { to.cast::<u64>().write_unaligned(self.to_le()) }
+    }
+
+    #[inline(always)]
+    unsafe fn stream(self, to: *mut u8) {
+        // SAFETY: as `store`.
+        unsafe { self.store(to) }
     }
 
     #[inline(always)]
@@ -76,7 +95,7 @@ impl Words for u64 {
 /// Implements [`Words`] for a register; the names of the intrinsics differ, not what is done with them.
 #[cfg(target_arch = "x86_64")]
 macro_rules! words {
-    ($register:ty, $bytes:literal, $load:ident, $store:ident, $splat:ident, $and:ident, $or:ident, $xor:ident,
+    ($register:ty, $bytes:literal, $load:ident, $store:ident, $stream:ident, $splat:ident, $and:ident, $or:ident, $xor:ident,
      $up:ident, $down:ident) => {
         impl Words for $register {
             const BYTES: usize = $bytes;
@@ -91,6 +110,12 @@ macro_rules! words {
             unsafe fn store(self, to: *mut u8) {
                 // SAFETY: the caller vouches for the bytes and the CPU.
                 unsafe { $store(to.cast(), self) }
+            }
+
+            #[inline(always)]
+            unsafe fn stream(self, to: *mut u8) {
+                // SAFETY: the caller vouches for the bytes, their alignment and the CPU; who streams ends with a fence.
+                unsafe { $stream(to.cast(), self) }
             }
 
             #[inline(always)]
@@ -143,6 +168,7 @@ mod x86 {
         16,
         _mm_loadu_si128,
         _mm_storeu_si128,
+        _mm_stream_si128,
         _mm_set1_epi64x,
         _mm_and_si128,
         _mm_or_si128,
@@ -155,6 +181,7 @@ mod x86 {
         32,
         _mm256_loadu_si256,
         _mm256_storeu_si256,
+        _mm256_stream_si256,
         _mm256_set1_epi64x,
         _mm256_and_si256,
         _mm256_or_si256,
@@ -167,6 +194,7 @@ mod x86 {
         64,
         _mm512_loadu_si512,
         _mm512_storeu_si512,
+        _mm512_stream_si512,
         _mm512_set1_epi64,
         _mm512_and_si512,
         _mm512_or_si512,
