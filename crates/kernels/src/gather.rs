@@ -90,6 +90,30 @@ fn innermost(width: usize, loops: &[Loop]) -> Option<(Loops, Loops)> {
     (bytes >= LANE).then_some((block, outer))
 }
 
+/// Whether each element of a lane has a window for itself, as far as is seen at once.
+pub(crate) fn are_apart(width: usize, loops: &[Loop]) -> bool {
+    let mut bytes = width;
+    loops.iter().rev().all(|l| {
+        let is_beyond = bytes >= LANE;
+        bytes *= l.extent;
+        is_beyond || l.source.unsigned_abs() >= LANE
+    })
+}
+
+/// Windows that reach elements at these places, none of which begins after `last`.
+fn count_windows(width: usize, places: &[isize], last: isize) -> usize {
+    let mut sorted: SmallVec<[isize; LANE]> = SmallVec::from_slice(places);
+    sorted.sort_unstable();
+    let (mut count, mut end) = (0, isize::MIN);
+    for place in sorted {
+        if place > end {
+            count += 1;
+            end = place.min(last) + (LANE - width) as isize;
+        }
+    }
+    count
+}
+
 impl Gather {
     /// `loops` cover a block of the destination without gaps; `None` if a lane needs more windows than `most`, or if
     /// the elements of the source reach over less than a window.
@@ -103,6 +127,7 @@ impl Gather {
         if last < lowest {
             return None;
         }
+        let in_lane = LANE / width;
         let mut places: SmallVec<[isize; MOST]> = SmallVec::new();
         places.push(0);
         for l in loops.iter().rev() {
@@ -110,6 +135,12 @@ impl Gather {
             for i in inner..inner * l.extent {
                 let place = places[i - inner] + l.source;
                 places.push(place);
+            }
+            // Most that are too scattered show it in the first lane, before much is done for them.
+            if (inner..places.len()).contains(&(in_lane - 1))
+                && count_windows(width, &places[..in_lane], last) > most
+            {
+                return None;
             }
         }
         let bytes = places.len() * width;
@@ -120,7 +151,6 @@ impl Gather {
             .filter(|lanes| lanes * LANE <= bytes.min(dispatch::widest(isa)));
         let lanes = lanes.min_by_key(|&lanes| loads(lanes))?;
         let registers = bytes.div_ceil(lanes * LANE);
-        let in_lane = LANE / width;
         let starts = (0..registers * lanes).map(|number| {
             let (register, lane) = (number / lanes, number % lanes);
             (register * lanes * LANE).min(bytes - lanes * LANE) + lane * LANE

@@ -4,7 +4,7 @@ use crate::around::Around;
 use crate::axis::Axis;
 use crate::cell::{Cell, Cells};
 use crate::dispatch;
-use crate::gather::{Blocks, Gathers};
+use crate::gather::{self, Blocks, Gathers};
 use crate::isa::Isa;
 use crate::kernel::Kernel;
 use crate::lines::{Repeat, Reverse, Strided};
@@ -366,6 +366,9 @@ fn blocks(width: usize, loops: &[Loop], isa: Isa) -> Option<Blocks> {
     let unit = width as isize;
     let inner = loops.last().filter(|l| l.destination == unit)?;
     let run = inner.extent * width;
+    if gather::are_apart(width, loops) {
+        return None;
+    }
     let suits = if inner.source == unit {
         loops.len() > 1 && run < 32 && !matches!(run, 2 | 4 | 8 | 16)
     } else {
