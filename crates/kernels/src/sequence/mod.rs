@@ -108,12 +108,13 @@ impl Sequence {
     /// order among them.
     ///
     /// ```
-    /// use minormajor_kernels::{Fill, FillLoop, Loop, Move, Sequence, Tuning};
+    /// use minormajor_kernels::{Fill, FillLoop, Loop, Move, Sequence, Stores, Tuning};
     /// let both = |extent, stride| Loop { extent, source: stride, destination: stride };
     /// let rows = Move::new(4, 0, 0, &[Loop { source: 400, destination: 512, ..both(10_000, 0) }, both(100, 4)])?;
     /// let gaps = |extent, destination| FillLoop { extent, destination };
     /// let gaps = Fill::new(&[0; 4], 400, &[gaps(10_000, 512), gaps(28, 4)])?;
-    /// let sequence = Sequence::new([&rows].into_iter(), [&gaps].into_iter(), &Tuning::default()).expect("rows and gaps alternate");
+    /// let tuning = Tuning { stores: Stores::Plain, ..Tuning::default() };
+    /// let sequence = Sequence::new([&rows].into_iter(), [&gaps].into_iter(), &tuning).expect("rows and gaps alternate");
     /// let mut destination = vec![1; 5_120_000];
     /// sequence.run_window(&vec![2; 4_000_000], &mut destination, 0)?;
     /// assert_eq!(destination.iter().filter(|&&byte| byte == 2).count(), 4_000_000);
