@@ -1,9 +1,10 @@
 //! A program run on a batch, a block of rows at a time.
 
+use std::array;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use super::column::{Anywhere, Column, Width, Word, read};
+use super::column::{Anywhere, Column, Width, Word, read, whole_rows};
 use super::form::{Divide, Form, Ready};
 use super::number::Number;
 use super::{AnyForm, OutOfBounds, Program};
@@ -121,12 +122,12 @@ unsafe fn blocks<N: Number, V: Vector>(
             Form::Sum(factors) => {
                 let to = sink.column(0, row, rows);
                 // SAFETY: the block is in the batch.
-                unsafe { block.sum::<_, V>(&program.inputs, factors, &mut stages, to) }
+                unsafe { block.sum(&program.inputs, factors, &mut stages, to) }
             }
             Form::Chain(divides, last) => {
                 let (bound, to) = (program.inputs[0].1, sink.column(*last, row, rows));
                 // SAFETY: the block is in the batch.
-                let bad = unsafe { block.load::<V, _>(0, bound, &mut stages, to, |number| number) };
+                let bad = unsafe { block.load(0, bound, &mut stages, to, |number| number) };
                 for divide in divides {
                     let [values, to] = sink.columns([*last, divide.output], row, rows);
                     remainders(divide, values, to);
@@ -138,7 +139,7 @@ unsafe fn blocks<N: Number, V: Vector>(
                 for (column, &(register, bound)) in program.inputs.iter().enumerate() {
                     let to = &mut registers[register];
                     // SAFETY: the block is in the batch.
-                    bad |= unsafe { block.load::<V, _>(column, bound, &mut stages, to, N::new) };
+                    bad |= unsafe { block.load(column, bound, &mut stages, to, N::new) };
                 }
                 let mut marks = [0; LANES];
                 let marked = steps.iter().fold(0, |marked, step| {
@@ -256,15 +257,19 @@ impl Block<'_> {
     ///
     /// # Safety
     ///
-    /// The block is in the batch. The CPU has `V`.
+    /// The block is in the batch.
     #[inline(always)]
-    unsafe fn sum<N: Number, V: Vector>(
+    unsafe fn sum<N: Number>(
         &self,
         inputs: &[(usize, i64)],
         factors: &[N],
         stages: &mut [Stage; AT_ONCE],
         to: &mut [i64],
     ) -> i64 {
+        // SAFETY: the caller's promise.
+        if let Some(bad) = unsafe { self.sum_of_rows(inputs, factors, to) } {
+            return bad;
+        }
         let mut bad = 0;
         let parts = inputs.chunks(AT_ONCE).zip(factors.chunks(AT_ONCE));
         for ((number, columns), parts) in self.from.chunks(AT_ONCE).enumerate().zip(parts) {
@@ -272,8 +277,8 @@ impl Block<'_> {
             // SAFETY: the caller's promise; the width is the greatest of the columns.
             bad |= unsafe {
                 match columns.iter().all(|column| column.width() == Width::Four) {
-                    true => self.part::<N, V, i32>(columns, parts, more, stages, to),
-                    false => self.part::<N, V, i64>(columns, parts, more, stages, to),
+                    true => self.part::<N, i32>(columns, parts, more, stages, to),
+                    false => self.part::<N, i64>(columns, parts, more, stages, to),
                 }
             };
         }
@@ -286,7 +291,7 @@ impl Block<'_> {
     ///
     /// As [`sum`](Self::sum); the columns' numbers are not wider than `T`.
     #[inline(always)]
-    unsafe fn part<N: Number, V: Vector, T: Word>(
+    unsafe fn part<N: Number, T: Word>(
         &self,
         columns: &[Column<'_>],
         (inputs, factors): (&[(usize, i64)], &[N]),
@@ -295,7 +300,7 @@ impl Block<'_> {
         to: &mut [i64],
     ) -> i64 {
         // SAFETY: the caller's promise.
-        let from = unsafe { read::<T, V>(columns, self.row, self.rows, stages) };
+        let from = unsafe { read::<T>(columns, self.row, self.rows, stages) };
         let term = |place: usize| Term {
             from: from[place],
             last: inputs[place].1.wrapping_sub(1),
@@ -309,13 +314,45 @@ impl Block<'_> {
         }
     }
 
+    /// As [`sum`](Self::sum), of up to six columns whose rows lie whole in memory; `None` of others.
+    ///
+    /// # Safety
+    ///
+    /// As [`sum`](Self::sum).
+    #[inline(always)]
+    unsafe fn sum_of_rows<N: Number>(
+        &self,
+        inputs: &[(usize, i64)],
+        factors: &[N],
+        to: &mut [i64],
+    ) -> Option<i64> {
+        macro_rules! of_columns {
+            ($T:ty: $($columns:literal)*) => {
+                match self.from.len() {
+                    $($columns => {
+                        let (row, rows) = (self.row, self.rows);
+                        // SAFETY: the caller's promise.
+                        let from = unsafe { whole_rows::<$T, $columns>(self.from, row, rows) };
+                        // In a closure it would be compiled for what every CPU has.
+                        Some(sum_of_rows(from?, inputs, factors, to))
+                    })*
+                    _ => None,
+                }
+            };
+        }
+        match self.from.first()?.width() {
+            Width::Four => of_columns!(i32: 2 3 4 5 6),
+            Width::Eight => of_columns!(i64: 2 3 4 5 6),
+        }
+    }
+
     /// Writes what the numbers of a column become; negative where one of them is out of bounds.
     ///
     /// # Safety
     ///
-    /// The block is in the batch. The CPU has `V`.
+    /// The block is in the batch.
     #[inline(always)]
-    unsafe fn load<V: Vector, U>(
+    unsafe fn load<U>(
         &self,
         column: usize,
         bound: i64,
@@ -328,11 +365,11 @@ impl Block<'_> {
         unsafe {
             match columns[0].width() {
                 Width::Four => {
-                    let [from, ..] = read::<i32, V>(columns, self.row, self.rows, stages);
+                    let [from, ..] = read::<i32>(columns, self.row, self.rows, stages);
                     checked(from, bound, to, made)
                 }
                 Width::Eight => {
-                    let [from, ..] = read::<i64, V>(columns, self.row, self.rows, stages);
+                    let [from, ..] = read::<i64>(columns, self.row, self.rows, stages);
                     checked(from, bound, to, made)
                 }
             }
@@ -407,6 +444,30 @@ fn sum<N: Number, T: Word, const TERMS: usize>(
         }
         let before = if more { *to } else { 0 };
         *to = before.wrapping_add(sum.value());
+    }
+    bad
+}
+
+/// Adds up each row of numbers times factors; negative where a number is out of bounds.
+#[inline(always)]
+fn sum_of_rows<N: Number, T: Word, const COLUMNS: usize>(
+    from: &[[Anywhere<T>; COLUMNS]],
+    inputs: &[(usize, i64)],
+    factors: &[N],
+    to: &mut [i64],
+) -> i64 {
+    let last: [i64; COLUMNS] = array::from_fn(|column| inputs[column].1.wrapping_sub(1));
+    let factors: [N; COLUMNS] = array::from_fn(|column| factors[column]);
+    let mut bad = 0;
+    for (from, to) in from.iter().zip(to) {
+        let mut sum = N::ZERO;
+        for column in 0..COLUMNS {
+            let number = from[column].get();
+            // As `checked`.
+            bad |= number | last[column].wrapping_sub(number);
+            sum = sum.add(N::new(number).multiply(factors[column]));
+        }
+        *to = sum.value();
     }
     bad
 }

@@ -4,9 +4,6 @@ use std::mem::MaybeUninit;
 use std::slice;
 
 use super::blocks::{AT_ONCE, Stage};
-use crate::block::{Steps, tile};
-use crate::order::Same;
-use crate::simd::Vector;
 
 /// How wide the numbers of a [`Column`] are: whole ones with a sign, in the order of bytes of this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -112,55 +109,52 @@ impl<'a> Column<'a> {
     }
 }
 
+/// Rows of columns, where memory has a number of every column for each, one after the other, and nothing between the
+/// rows.
+///
+/// # Safety
+///
+/// The columns have the rows `row..row + rows`.
+#[inline(always)]
+pub(super) unsafe fn whole_rows<'b, T: Word, const COLUMNS: usize>(
+    columns: &'b [Column<'_>],
+    row: usize,
+    rows: usize,
+) -> Option<&'b [[Anywhere<T>; COLUMNS]]> {
+    let base = columns.first()?.at(row);
+    let (width, step) = (size_of::<T>(), size_of::<[Anywhere<T>; COLUMNS]>());
+    let are_neighbours = columns.len() == COLUMNS
+        && columns.iter().enumerate().all(|(place, column)| {
+            let at = base.wrapping_add(place * width);
+            column.width == T::WIDTH && column.step == step as isize && column.at(row) == at
+        });
+    // SAFETY: the caller's promise: each number of these rows is one of a column's, and any address will do.
+    are_neighbours.then(|| unsafe { slice::from_raw_parts(base.cast(), rows) })
+}
+
 /// The numbers of a block of columns, where they are, or on the stages: there are as many as there are columns, and
-/// the others are empty. Rows of memory that have a number of every column are transposed to the stages.
+/// the others are empty.
 ///
 /// # Safety
 ///
 /// There are at most [`AT_ONCE`] columns, and they have the rows `row..row + rows`, which are at most as many as a stage
-/// has. Their numbers are not wider than `T`. The CPU has `V`.
+/// has. Their numbers are not wider than `T`.
 #[inline(always)]
-pub(super) unsafe fn read<'b, T: Word, V: Vector>(
+pub(super) unsafe fn read<'b, T: Word>(
     columns: &'b [Column<'_>],
     row: usize,
     rows: usize,
     stages: &'b mut [Stage; AT_ONCE],
 ) -> [&'b [Anywhere<T>]; AT_ONCE] {
     let mut numbers = [&[][..]; AT_ONCE];
-    let base = columns[0].at(row);
-    let (width, step) = (size_of::<T>(), columns[0].step);
-    let is_wide = |column: &Column<'_>| column.width == T::WIDTH;
-    let are_neighbours = columns.len() * width >= 16
-        && rows * width >= V::BYTES
-        && columns.iter().enumerate().all(|(place, column)| {
-            let at = base.wrapping_add(place * width);
-            is_wide(column) && column.step == step && column.at(row) == at
-        });
-    if are_neighbours {
-        let to = Steps {
-            base: stages.as_mut_ptr().cast::<u8>().cast_const(),
-            step: size_of::<Stage>() as isize,
-        };
-        // SAFETY: number `place` of each row is that of a column, which the caller says has it; stages have room for as
-        // many, and nobody else has them; there are enough of both for a block, as was just asked.
-        unsafe {
-            let base = Steps { base, step };
-            match T::WIDTH {
-                Width::Four => tile::<V, 4, false>(base, rows, to, columns.len(), Same, |_| ()),
-                Width::Eight => tile::<V, 8, false>(base, rows, to, columns.len(), Same, |_| ()),
-            }
-        }
-    }
     for ((numbers, column), stage) in numbers.iter_mut().zip(columns).zip(stages) {
         let at = column.at(row);
-        let from = match is_wide(column) && column.is_dense() {
+        let from = match column.width == T::WIDTH && column.is_dense() {
             true => at.cast(),
             false => {
                 let stage = stage.as_mut_ptr().cast::<T>();
-                if !are_neighbours {
-                    // SAFETY: the caller's promise; a stage has room for as many.
-                    unsafe { T::gather(at, column.width, column.step, stage, rows) }
-                }
+                // SAFETY: the caller's promise; a stage has room for as many.
+                unsafe { T::gather(at, column.width, column.step, stage, rows) }
                 stage.cast_const().cast()
             }
         };
