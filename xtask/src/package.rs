@@ -44,14 +44,52 @@ pub fn test(workspace: &Workspace, python: Option<&Path>) -> Result<(), Failure>
     // The build that the other tests use too.
     let wheel = build(workspace, python, "test-wheels", &[])?;
     install(python, &wheel)?;
-    process::run(
-        Command::new(python)
+    let tests = |path: &str| {
+        let mut command = Command::new(python);
+        command
             // With the reasons of what is skipped.
-            .args(["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"])
-            .arg("crates/python/tests")
+            .args(["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", path])
             .env("PYTHONDONTWRITEBYTECODE", "1")
-            .current_dir(workspace.root()),
-    )
+            .current_dir(workspace.root());
+        command
+    };
+    process::run(&mut tests("crates/python/tests"))?;
+    match emulated_driver(workspace)? {
+        Some(folder) => {
+            println!("arrays on cards, on one that the host emulates:");
+            let mut command = tests("crates/python/tests/test_card.py");
+            process::run(command.env("LD_LIBRARY_PATH", folder))
+        }
+        None => {
+            println!("skipped: arrays on cards, since there is no emulator of CUDA's driver here");
+            Ok(())
+        }
+    }
+}
+
+/// A folder with the emulator's library under the name that the driver has.
+fn emulated_driver(workspace: &Workspace) -> Result<Option<PathBuf>, Failure> {
+    if !cfg!(target_os = "linux") {
+        return Ok(None);
+    }
+    let mut command = workspace.cargo("run");
+    command.args([
+        "--quiet",
+        "--package",
+        "minormajor-cuda-emulator",
+        "--example",
+        "library",
+    ]);
+    let library = process::output_of(&mut command)?;
+    let library = library.trim();
+    if library.is_empty() {
+        return Ok(None);
+    }
+    let folder = workspace.target().join("emulated-cuda");
+    fs::create_dir_all(&folder).map_err(|error| Failure::io("create", &folder, &error))?;
+    let name = folder.join("libcuda.so.1");
+    fs::copy(library, &name).map_err(|error| Failure::io("write", &name, &error))?;
+    Ok(Some(folder))
 }
 
 /// Installs a wheel without what it depends on, which is there.

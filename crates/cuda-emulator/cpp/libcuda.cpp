@@ -125,6 +125,13 @@ int cuMemFreeAsync(u64 address, void* stream) {
     std::free(reinterpret_cast<void*>(address));
     return OK;
 }
+int cuPointerGetAttribute(void* value, int attribute, u64 address) {
+    IN_CONTEXT;
+    if (attribute != 9 || !inside(address, 1)) {
+        return INVALID_VALUE;
+    }
+    return *static_cast<int*>(value) = 0, OK;
+}
 int cuMemGetInfo_v2(size_t* free, size_t* total) {
     IN_CONTEXT;
     *total = MEMORY;

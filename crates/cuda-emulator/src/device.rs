@@ -221,6 +221,10 @@ impl Driver for Emulator {
         Card { multiprocessors: 2 }
     }
 
+    fn ordinal(&self) -> usize {
+        0
+    }
+
     fn description(&self) -> String {
         "CUDA kernels on the host's processor".to_owned()
     }
@@ -311,6 +315,14 @@ impl Driver for Emulator {
         }
         state.queue(Queue::Main, Work::Product(*product));
         Ok(())
+    }
+
+    fn holds(&self, address: u64) -> bool {
+        self.state().memory.bytes(address, 1).is_ok()
+    }
+
+    fn settle(&self) -> Result<(), Fault> {
+        self.synchronize()
     }
 
     fn synchronize(&self) -> Result<(), Fault> {

@@ -59,6 +59,9 @@ pub trait Driver: Send + Sync + fmt::Debug {
     /// What launches depend on.
     fn card(&self) -> Card;
 
+    /// Its number among the devices of its kind, from 0.
+    fn ordinal(&self) -> usize;
+
     /// A line for people.
     fn description(&self) -> String;
 
@@ -129,6 +132,16 @@ pub trait Driver: Send + Sync + fmt::Debug {
     ///
     /// [`Fault::Missing`] where there is no library for it.
     fn product(&self, product: &Product) -> Result<(), Fault>;
+
+    /// Whether an address is one of the device's memory, whoever allocated that.
+    fn holds(&self, address: u64) -> bool;
+
+    /// Waits for all work on the device, that of other libraries of this process too.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] of any of it.
+    fn settle(&self) -> Result<(), Fault>;
 
     /// Waits for both queues.
     ///

@@ -7,7 +7,7 @@ use minormajor::backend::{
     Storage, Strided, Tolerance,
 };
 use minormajor::plan::PlanClass;
-use minormajor::{ArrayShape, ElementType, Plan, Shape};
+use minormajor::{ArrayShape, ElementType, Plan, Shape, StridedView};
 use minormajor_cuda::CudaBackend;
 use minormajor_cuda_emulator::{Emulator, Options, PRESENT};
 use minormajor_testing::{oracle, strategy};
@@ -134,6 +134,69 @@ fn sizes() -> impl Strategy<Value = Vec<i64>> {
 
 fn order(rank: usize) -> impl Strategy<Value = Vec<usize>> {
     Just((0..rank).collect::<Vec<_>>()).prop_shuffle()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(60) })]
+
+    #[test]
+    fn memory_of_others_is_read_and_written(
+        (from, elements) in sizes().prop_flat_map(|sizes| place(ElementType::U16, sizes)),
+        gap in 1i64..4,
+        overlaps in any::<bool>(),
+    ) {
+        prop_assume!(is_there() && from.elements() > 0);
+        let (emulator, owner) = device();
+        // Another program's, on the same device.
+        let ours = CudaBackend::over("cuda:0", Arc::new(emulator.clone()));
+        let view = |place: &Strided| {
+            let strides: Vec<i64> = place.strides().iter().map(|stride| 2 * stride).collect();
+            StridedView::new(ElementType::U16, place.sizes(), &strides, 2 * place.offset()).unwrap()
+        };
+        let mut strides = vec![0; from.sizes().len()];
+        let mut stride = gap;
+        for (to, size) in strides.iter_mut().zip(from.sizes()) {
+            *to = stride;
+            stride *= size;
+        }
+        let to = Strided::new(ElementType::U16, from.sizes().iter().copied(), strides, 3);
+        let plan = Plan::new(&view(&from), &view(&to)).unwrap();
+        let bytes = 2 * (elements + stride as usize + 3);
+        let numbers: Vec<u8> = (0..2 * bytes).map(|n| (n * 7 + (n >> 8)) as u8).collect();
+        let memory = owner.upload(&numbers).unwrap();
+        let address = owner.lend(&*memory).unwrap();
+        let dropped = Arc::new(());
+        // The output in another half of the memory, or in the same bytes.
+        let start = if overlaps { 0 } else { bytes };
+        {
+            #[allow(unsafe_code)]
+            // SAFETY: `memory` lives, and only this test uses it.
+            let borrow = |offset: usize| unsafe {
+                ours.borrow(address + offset as u64, bytes, Box::new(dropped.clone()))
+            };
+            let (source, destination) = (borrow(0).unwrap(), borrow(start).unwrap());
+            let tensors = ours.upload(&numbers).unwrap();
+            prop_assert!(ours.relayout_into(&plan, &*source, &*tensors).is_err());
+            prop_assert_eq!(Arc::strong_count(&dropped), 3);
+            let made = ours.relayout(&plan, &*source).unwrap();
+            let zeros = vec![0; plan.destination_bytes() as usize];
+            let (expected, _) = oracle::run(&plan, &numbers, &zeros);
+            prop_assert_eq!(self::bytes(&ours, &*made), expected);
+            ours.relayout_into(&plan, &*source, &*destination).unwrap();
+        }
+        prop_assert_eq!(Arc::strong_count(&dropped), 1);
+        let mut expected = numbers.clone();
+        let end = start + plan.destination_bytes() as usize;
+        let (moved, _) = oracle::run(&plan, &numbers, &numbers[start..end]);
+        expected[start..end].copy_from_slice(&moved);
+        prop_assert_eq!(self::bytes(&owner, &*memory), expected);
+        #[allow(unsafe_code)]
+        // SAFETY: nothing is read from what is refused.
+        let beyond = unsafe { ours.borrow(address, 1 << 40, Box::new(())) };
+        prop_assert!(beyond.is_err());
+        drop(memory);
+        prop_assert_eq!(emulator.allocations(), 0);
+    }
 }
 
 /// Equal, but that a NaN is any NaN.

@@ -86,7 +86,7 @@ impl<'py> Array<'py> {
     }
 }
 
-fn foreign(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
+pub fn foreign(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
     py.import(intern!(py, "minormajor._foreign"))
 }
 

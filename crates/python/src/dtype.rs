@@ -50,8 +50,7 @@ pub fn element_type(dtype: &Bound<'_, PyArrayDescr>) -> PyResult<Option<ElementT
         (b'c', 16) => Some(C128),
         _ => None,
     };
-    // NumPy gives its own types numbers below 256, and others those from there on.
-    if dtype.num() < 256 {
+    if !is_foreign(dtype) {
         return Ok(plain);
     }
     let scalar = dtype.typeobj();
@@ -61,6 +60,12 @@ pub fn element_type(dtype: &Bound<'_, PyArrayDescr>) -> PyResult<Option<ElementT
     let name = scalar.name()?;
     let known = ML_DTYPES.iter().find(|(known, _)| name == *known);
     Ok(known.map(|&(_, element_type)| element_type))
+}
+
+/// Whether a type is none of NumPy's own.
+pub fn is_foreign(dtype: &Bound<'_, PyArrayDescr>) -> bool {
+    // NumPy gives its own numbers below 256, and others those from there on.
+    dtype.num() >= 256
 }
 
 /// As [`element_type`].

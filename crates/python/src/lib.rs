@@ -5,6 +5,7 @@
 
 mod array;
 mod bitcast;
+mod card;
 mod dtype;
 mod error;
 mod files;
@@ -40,9 +41,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<sharding::Sharding>()?;
     module.add_class::<sharding::Shard>()?;
     module.add_class::<tensor::Tensor>()?;
+    module.add_class::<card::OnCard>()?;
     module.add_class::<tensor::Device>()?;
     module.add_class::<tensor::Devices>()?;
     module.add_function(wrap_pyfunction!(tensor::devices, module)?)?;
+    module.add_function(wrap_pyfunction!(card::on_card, module)?)?;
     module.add_function(wrap_pyfunction!(plan::plan, module)?)?;
     module.add_function(wrap_pyfunction!(bitcast::bitcast, module)?)?;
     module.add_function(wrap_pyfunction!(movement::relayout, module)?)?;

@@ -2,10 +2,11 @@
 //!
 //! Everything else asks for a move from one array to another ([`run`]), for work on arrays of whole
 //! numbers ([`with_numbers`]), for a new array ([`empty`]), or for what tensors lend and are lent
-//! ([`lent`], [`dlpack`]), all checked here.
+//! ([`lent`], [`dlpack`], [`card`]), all checked here.
 
 #![allow(unsafe_code)]
 
+pub mod card;
 pub mod dlpack;
 pub mod lent;
 
@@ -52,6 +53,33 @@ fn reach(sizes: &[usize], strides: &[isize], width: usize) -> Option<(isize, usi
     }
 }
 
+/// As [`reach`].
+///
+/// # Errors
+///
+/// An array that is larger than the address space.
+pub fn extent(sizes: &[usize], strides: &[isize], width: usize) -> PyResult<(isize, usize)> {
+    reach(sizes, strides, width)
+        .ok_or_else(|| error("the array's strides reach beyond the address space"))
+}
+
+/// Whether all elements lie in so many bytes, the first at an offset.
+fn is_within(
+    sizes: &[usize],
+    strides: &[isize],
+    width: usize,
+    offset: usize,
+    bytes: usize,
+) -> bool {
+    let end = |(lowest, length): (isize, usize)| match length {
+        // There is no element to lie anywhere.
+        0 => Some(0),
+        _ => offset.checked_add_signed(lowest)?.checked_add(length),
+    };
+    let end = reach(sizes, strides, width).and_then(end);
+    sizes.len() == strides.len() && end.is_some_and(|end| end <= bytes)
+}
+
 /// Where an array's bytes are.
 #[derive(Clone, Copy)]
 struct Region {
@@ -72,8 +100,7 @@ impl Region {
     /// As `of`, where it is known how wide the elements are.
     #[inline]
     fn of_elements(array: &Bound<'_, PyUntypedArray>, width: usize) -> PyResult<Region> {
-        let (lowest, bytes) = reach(array.shape(), array.strides(), width)
-            .ok_or_else(|| error("the array's strides reach beyond the address space"))?;
+        let (lowest, bytes) = extent(array.shape(), array.strides(), width)?;
         // SAFETY: `as_array_ptr` points to the array object that `array` keeps alive, and `data` is
         // a field that every array has.
         let data = unsafe { (*array.as_array_ptr()).fields.data }.cast::<u8>();

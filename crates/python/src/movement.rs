@@ -5,6 +5,7 @@ use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
 use crate::array::{Array, output};
+use crate::card::Given;
 use crate::error::error;
 use crate::memory;
 use crate::prepared::{Prepared, Wanted, prepared};
@@ -130,7 +131,13 @@ pub fn relayout<'py>(
     threads: Option<usize>,
     copy: Option<bool>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let array = Array::new(array)?;
+    let array = match Given::new(array)? {
+        Given::Host(array) => array,
+        Given::Card(array) => {
+            let wanted = layout.map(Wanted::new).transpose()?;
+            return array.relayout(wanted.as_ref(), out, copy);
+        }
+    };
     match (layout, out) {
         (Some(layout), _) => to_order(&array, &Wanted::new(layout)?, out, threads, copy),
         (None, Some(out)) => {
@@ -160,8 +167,8 @@ pub fn transpose<'py>(
     out: Option<&Bound<'py, PyAny>>,
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let given = Array::new(array)?;
-    let rank = given.array.ndim();
+    let given = Given::new(array)?;
+    let rank = given.rank();
     let axes = match axes {
         Some(axes) => crate::shape::resolved(&axes, rank)?,
         None => (0..rank as i64).rev().collect(),
@@ -196,6 +203,10 @@ pub fn ascontiguous<'py>(
     threads: Option<usize>,
     copy: Option<bool>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let array = Array::new(array)?;
-    to_order(&array, &Wanted::Letter(order), out, threads, copy)
+    let wanted = Wanted::Letter(order);
+    let array = match Given::new(array)? {
+        Given::Host(array) => array,
+        Given::Card(array) => return array.relayout(Some(&wanted), out, copy),
+    };
+    to_order(&array, &wanted, out, threads, copy)
 }

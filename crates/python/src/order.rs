@@ -1,11 +1,11 @@
 //! Orders of memory that strided arrays can have, and the shapes of arrays that have one.
 
 use minormajor::{ArrayShape, ElementType, Layout, StridedView};
-use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 
-use crate::array::{Array, Moved};
+use crate::array::Moved;
 use crate::dtype;
 use crate::error::error;
 
@@ -72,12 +72,21 @@ impl Order {
         Ok(strides)
     }
 
+    /// The shape of an array without gaps in this order.
+    pub fn shape(&self, element_type: ElementType, sizes: &[usize]) -> PyResult<ArrayShape> {
+        let layout = Layout::new(self.0.iter().map(|&d| d as i64)).map_err(error)?;
+        let sizes = sizes.iter().map(|&size| size as i64);
+        let shape = ArrayShape::new(element_type, sizes).map_err(error)?;
+        shape.with_layout(layout).map_err(error)
+    }
+
     /// Whether an array has its elements in this order, without gaps.
     pub fn is_met_by(&self, array: &Bound<'_, PyUntypedArray>) -> bool {
         self.is_order_at(array.shape(), array.strides(), array.dtype().itemsize())
     }
 
-    fn is_order_at(&self, sizes: &[usize], strides: &[isize], width: usize) -> bool {
+    /// As [`is_met_by`](Order::is_met_by), for elements at strides in bytes.
+    pub fn is_order_at(&self, sizes: &[usize], strides: &[isize], width: usize) -> bool {
         if sizes.contains(&0) {
             return true;
         }
@@ -94,10 +103,13 @@ impl Order {
 
 /// The array's shape, with the order of its memory as its layout; `None` where there are gaps,
 /// where elements repeat or go backwards, or where XLA has no name for the type.
-pub fn shape_of(array: &Array<'_>) -> PyResult<Option<ArrayShape>> {
-    let array = &array.array;
-    match dtype::element_type(&array.dtype())? {
-        Some(element_type) => shape_at(element_type, array.shape(), array.strides()),
+pub fn shape_of(
+    dtype: &Bound<'_, PyArrayDescr>,
+    sizes: &[usize],
+    strides: &[isize],
+) -> PyResult<Option<ArrayShape>> {
+    match dtype::element_type(dtype)? {
+        Some(element_type) => shape_at(element_type, sizes, strides),
         None => Ok(None),
     }
 }
@@ -114,13 +126,9 @@ pub fn shape_at(
     sorted.sort_by_key(|&dimension| strides[dimension]);
     let orders = [(0..rank).rev().collect(), (0..rank).collect(), sorted];
     let mut orders = orders.into_iter().map(|order| Order(order.into()));
-    let Some(target) = orders.find(|order| order.is_order_at(sizes, strides, width)) else {
-        return Ok(None);
-    };
-    let layout = Layout::new(target.0.iter().map(|&d| d as i64)).map_err(error)?;
-    let sizes = sizes.iter().map(|&size| size as i64);
-    let shape = ArrayShape::new(element_type, sizes).map_err(error)?;
-    shape.with_layout(layout).map(Some).map_err(error)
+    let target = orders.find(|order| order.is_order_at(sizes, strides, width));
+    let shape = target.map(|order| order.shape(element_type, sizes));
+    shape.transpose()
 }
 
 /// An array's type and sizes in the default layout, and where its elements are.
@@ -128,12 +136,14 @@ pub fn shape_at(
 /// # Errors
 ///
 /// A type that has no name in XLA.
-pub fn described(array: &Array<'_>) -> PyResult<(ArrayShape, StridedView)> {
-    let dtype = array.array.dtype();
-    let element_type = dtype::named_element_type(&dtype)?;
-    let sizes = array.array.shape();
+pub fn described(
+    dtype: &Bound<'_, PyArrayDescr>,
+    sizes: &[usize],
+    strides: &[isize],
+) -> PyResult<(ArrayShape, StridedView)> {
+    let element_type = dtype::named_element_type(dtype)?;
     let shape = ArrayShape::new(element_type, sizes.iter().map(|&size| size as i64));
     let shape = shape.and_then(|shape| shape.with_default_layout());
-    let moved = Moved::new(sizes, array.array.strides(), dtype.itemsize());
+    let moved = Moved::new(sizes, strides, dtype.itemsize());
     Ok((shape.map_err(error)?, moved.view_as(element_type)?))
 }

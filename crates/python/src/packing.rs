@@ -6,7 +6,8 @@ use numpy::{PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayM
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 
-use crate::array::{Array, Moved, output};
+use crate::array::{Moved, output};
+use crate::card::Given;
 use crate::dtype;
 use crate::error::{self, error};
 use crate::memory::Dense;
@@ -33,12 +34,17 @@ pub fn pack<'py>(
     out: Option<&Bound<'py, PyAny>>,
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let array = Array::new(array)?;
-    let (shape, view) = described(&array)?;
+    let given = Given::new(array)?;
+    let place = given.place();
+    let (shape, view) = described(&place.dtype, &place.sizes, &place.strides)?;
     let to = crate::plan::destination_of(py, layout, &shape)?;
     let orders = ByteOrders {
-        source: dtype::byte_order(&array.array.dtype()),
+        source: dtype::byte_order(&place.dtype),
         destination: ByteOrder::Little,
+    };
+    let array = match given {
+        Given::Host(array) => array,
+        Given::Card(array) => return array.pack(&view, &to, orders, out),
     };
     let plan = Plan::converting(&view, &to, orders).map_err(error::plan)?;
     let relayout = Relayout::new(&plan)
@@ -78,14 +84,24 @@ pub fn unpack<'py>(
     let sizes = from.sizes().map_err(error)?;
     let sizes: SmallVec<[usize; 8]> = sizes.iter().map(|&size| size as usize).collect();
     let dtype = dtype::dtype_of(py, from.element_type())?;
+    let orders = ByteOrders {
+        source: ByteOrder::Little,
+        destination: dtype::byte_order(&dtype),
+    };
+    let order = layout.map(|layout| Order::new(&text::layout(layout)?, sizes.len()));
+    let order = order.transpose()?;
+    let given = match Given::new(buffer)? {
+        Given::Host(array) => array,
+        Given::Card(array) => return array.unpack(from, &sizes, order.as_ref(), orders, out),
+    };
     let array = match out {
         Some(out) => output(out)?,
         None => {
-            let order = match layout {
-                Some(layout) => Order::new(&text::layout(layout)?, sizes.len())?,
-                None => Order::of_letter("C", sizes.len())?,
-            };
-            let strides = order.strides(&sizes, dtype.itemsize())?;
+            let rows = Order::of_letter("C", sizes.len())?;
+            let strides = order
+                .as_ref()
+                .unwrap_or(&rows)
+                .strides(&sizes, dtype.itemsize())?;
             memory::empty(
                 dtype.clone(),
                 &Dense::new(&sizes, &strides, dtype.itemsize())?,
@@ -100,22 +116,14 @@ pub fn unpack<'py>(
             &sizes[..]
         )));
     }
-    if let (Some(layout), Some(_)) = (layout, out)
-        && !Order::new(&text::layout(layout)?, sizes.len())?.is_met_by(&array)
-    {
+    if order.is_some_and(|order| !order.is_met_by(&array)) {
         return Err(error("the output's strides are not those of the layout"));
     }
     let to = Moved::new(&sizes, array.strides(), dtype.itemsize()).view_as(from.element_type())?;
-    let native = dtype::byte_order(&dtype);
-    let orders = ByteOrders {
-        source: ByteOrder::Little,
-        destination: native,
-    };
     let plan = Plan::converting(from, &to, orders).map_err(error::plan)?;
     let relayout = Relayout::new(&plan)
         .map_err(error::plan)?
         .threads(threads.unwrap_or(0));
-    let given = Array::new(buffer)?;
     let source = byte_buffer(&given.array, relayout.source_bytes())?;
     memory::run(py, &relayout, &source, &array)?;
     Ok(out.cloned().unwrap_or_else(|| array.into_any()))

@@ -5,7 +5,8 @@ use minormajor::{ArrayShape, Machine, Relayout, StridedView};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::array::{Array, Moved};
+use crate::array::Moved;
+use crate::card::Given;
 use crate::error::{self, error};
 use crate::shape::Shape;
 use crate::{dtype, order, text};
@@ -63,10 +64,11 @@ pub fn plan(
         let destination = destination_of(py, destination, &shape)?;
         return Plan::new(Source::Shape(shape), destination, threads);
     }
-    let array = Array::new(source)?;
-    let (shape, view) = order::described(&array)?;
+    let place = Given::new(source)?.place();
+    let (dtype, sizes, strides) = (&place.dtype, &place.sizes[..], &place.strides[..]);
+    let (shape, view) = order::described(dtype, sizes, strides)?;
     let destination = destination_of(py, destination, &shape)?;
-    let source = match order::shape_of(&array)? {
+    let source = match order::shape_of(dtype, sizes, strides)? {
         Some(shape) => Source::Shape(shape),
         None => Source::Strided(view),
     };

@@ -78,7 +78,8 @@ impl<'a> Wanted<'a> {
         key.push_text(text);
     }
 
-    fn order(&self, py: Python<'_>, rank: usize) -> PyResult<Option<Order>> {
+    /// The order that is wanted; `None` where strides are.
+    pub fn order(&self, py: Python<'_>, rank: usize) -> PyResult<Option<Order>> {
         Ok(Some(match self {
             Wanted::Letter(letter) => Order::of_letter(letter, rank)?,
             Wanted::Text(text) => {

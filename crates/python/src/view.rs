@@ -1,12 +1,12 @@
 //! Whether a reshape is a view, and why not.
 
 use minormajor::ViewError;
-use numpy::PyUntypedArrayMethods;
+use numpy::PyArrayDescrMethods;
 use pyo3::prelude::*;
 
-use crate::array::{Array, Moved};
+use crate::array::Moved;
+use crate::card::Given;
 use crate::error::error;
-use numpy::PyArrayDescrMethods;
 
 /// Why reshaping the array would copy it; None where it is a view.
 ///
@@ -24,14 +24,14 @@ pub fn why_not_a_view(
     array: &Bound<'_, PyAny>,
     newshape: &Bound<'_, PyAny>,
 ) -> PyResult<Option<String>> {
-    let array = Array::new(array)?.array;
+    let place = Given::new(array)?.place();
     let mut sizes: Vec<i64> = match newshape.extract::<i64>() {
         Ok(size) => vec![size],
         Err(_) => newshape.extract()?,
     };
-    let width = array.dtype().itemsize();
-    let mut moved = Moved::new(array.shape(), array.strides(), width);
-    if moved.sizes.len() > array.ndim() {
+    let width = place.dtype.itemsize();
+    let mut moved = Moved::new(&place.sizes, &place.strides, width);
+    if moved.sizes.len() > place.sizes.len() {
         // The bytes of an element stay together.
         sizes.push(width as i64);
         if width == 0 {

@@ -221,15 +221,19 @@ class TestTensorFlow:
 
 
 class TestCuPy:
-    def test_memory_of_the_card_is_refused(self):
+    def test_memory_of_the_card(self):
         cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
         if not cupy.cuda.is_available():
             pytest.skip("CuPy finds no GPU")
-        array = cupy.zeros((2, 3))
-        for call in (lambda: mm.relayout(array, "{0,1}"), lambda: mm.Tensor(array)):
-            with pytest.raises(TypeError, match="copy it to the CPU first"):
-                call()
-        assert mm.relayout(cupy.asnumpy(array), "{0,1}").shape == (2, 3)
+        array = cupy.arange(6.0).reshape(2, 3)
+        columns = mm.relayout(array, "{0,1}")
+        assert type(columns) is type(array) and columns.strides == (8, 16)
+        assert (columns == array).all() and mm.relayout(columns, "{0,1}") is columns
+        out = cupy.zeros((4, 6))[::2, ::-2]
+        assert mm.relayout(array, out=out) is out and (out == array).all()
+        tensor = mm.Tensor(array[::-1])
+        assert tensor.device.name == "cuda:0" and tensor.tolist() == [[3, 4, 5], [0, 1, 2]]
+        assert (cupy.from_dlpack(tensor) == array[::-1]).all()
 
 
 class Interface:

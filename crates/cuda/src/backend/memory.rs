@@ -7,6 +7,7 @@ use std::sync::Arc;
 use minormajor::backend::{DeviceError, Storage};
 
 use super::CudaBackend;
+use super::sharing::Sharing;
 use crate::driver::{Driver, Queue};
 
 /// Memory of a device.
@@ -15,6 +16,7 @@ pub(super) struct Memory {
     /// 0 for no bytes.
     pub(super) address: u64,
     pub(super) bytes: usize,
+    pub(super) sharing: Sharing,
 }
 
 impl Storage for Memory {
@@ -31,7 +33,8 @@ impl fmt::Debug for Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        if self.address != 0 {
+        self.sharing.end(&*self.driver);
+        if self.address != 0 && !self.sharing.is_borrowed() {
             self.driver.free(self.address);
         }
     }
@@ -61,6 +64,7 @@ impl CudaBackend {
             driver: self.driver.clone(),
             address,
             bytes,
+            sharing: Sharing::default(),
         })
     }
 

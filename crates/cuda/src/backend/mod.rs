@@ -3,6 +3,7 @@
 mod matrices;
 mod memory;
 mod moves;
+mod sharing;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};

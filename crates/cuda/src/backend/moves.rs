@@ -31,17 +31,29 @@ impl CudaBackend {
             return self.uploaded(&self.on_host(plan, &raw)?);
         }
         let made = self.new_memory(Queue::Main, plan.destination_bytes() as usize)?;
-        if made.bytes == 0 {
-            return Ok(made);
-        }
-        if plan.bytes_written() < plan.destination_bytes() {
+        if made.bytes > 0 && plan.bytes_written() < plan.destination_bytes() {
             self.zero(&made)?;
         }
-        let launches = launches(plan, source.address, made.address, self.driver.card());
+        self.relay(plan, source, &made)?;
+        Ok(made)
+    }
+
+    /// Runs a plan on memory of the device that is there.
+    pub(super) fn relay(
+        &self,
+        plan: &Plan,
+        source: &Memory,
+        destination: &Memory,
+    ) -> Result<(), DeviceError> {
+        if destination.bytes == 0 {
+            return Ok(());
+        }
+        let card = self.driver.card();
+        let launches = launches(plan, source.address, destination.address, card);
         for launch in &launches.map_err(|reason| self.unsupported(reason))? {
             self.launch(launch)?;
         }
-        Ok(made)
+        Ok(())
     }
 
     pub(super) fn on_host(&self, plan: &Plan, source: &[u8]) -> Result<Vec<u8>, DeviceError> {

@@ -40,6 +40,7 @@ library! {
         fn cuMemPoolTrimTo(pool: *mut c_void, bytes: usize);
         fn cuMemAllocAsync(address: *mut u64, bytes: usize, stream: *mut c_void);
         fn cuMemFreeAsync(address: u64, stream: *mut c_void);
+        fn cuPointerGetAttribute(value: *mut c_void, attribute: c_int, address: u64);
         fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize);
         fn cuMemAllocHost_v2(pointer: *mut *mut c_void, bytes: usize);
         fn cuMemFreeHost(pointer: *mut c_void);
@@ -77,6 +78,8 @@ pub(super) const MULTIPROCESSORS: c_int = 16;
 pub(super) const CAPABILITY_MAJOR: c_int = 75;
 pub(super) const CAPABILITY_MINOR: c_int = 76;
 pub(super) const MEMORY_POOLS: c_int = 115;
+/// `CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL`.
+pub(super) const POINTER_ORDINAL: c_int = 9;
 /// `CU_MEMPOOL_ATTR_RELEASE_THRESHOLD`.
 pub(super) const RELEASE_THRESHOLD: c_int = 4;
 /// `CU_STREAM_NON_BLOCKING`.

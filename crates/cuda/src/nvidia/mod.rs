@@ -35,6 +35,7 @@ pub struct Cuda {
     streams: [Handle; 2],
     pool: Handle,
     card: Card,
+    ordinal: usize,
     description: String,
     blas: Mutex<Option<Result<Blas, Fault>>>,
     blas_names: Vec<OsString>,
@@ -225,6 +226,7 @@ impl Cuda {
             streams: [Handle::NONE; 2],
             pool: Handle::NONE,
             card: Card { multiprocessors },
+            ordinal,
             description: format!("{name}, {:.1} GiB", total as f64 / f64::from(1 << 30)),
             blas: Mutex::new(None),
             blas_names: library.blas.clone(),
@@ -371,6 +373,10 @@ impl Driver for Cuda {
         self.card
     }
 
+    fn ordinal(&self) -> usize {
+        self.ordinal
+    }
+
     fn description(&self) -> String {
         self.description.clone()
     }
@@ -509,6 +515,28 @@ impl Driver for Cuda {
             Ok(blas) => blas.run(product),
             Err(reason) => Err(reason.clone()),
         }
+    }
+
+    fn holds(&self, address: u64) -> bool {
+        let Ok(api) = self.context.enter() else {
+            return false;
+        };
+        let mut ordinal = -1i32;
+        let to = (&raw mut ordinal).cast::<c_void>();
+        // The call writes a number of this width for this question.
+        let asked = call!(
+            api,
+            cuPointerGetAttribute,
+            to,
+            driver::POINTER_ORDINAL,
+            address
+        );
+        asked.is_ok() && usize::try_from(ordinal) == Ok(self.ordinal)
+    }
+
+    fn settle(&self) -> Result<(), Fault> {
+        let api = self.context.enter()?;
+        call!(api, cuCtxSynchronize)
     }
 
     fn synchronize(&self) -> Result<(), Fault> {

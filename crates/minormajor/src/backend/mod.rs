@@ -15,6 +15,7 @@ mod storage;
 mod strided;
 mod transfer;
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -48,7 +49,7 @@ pub use transfer::{Route, Transfer};
 ///   it: [`download`](Backend::download) and [`is_close`](Backend::is_close) wait for what they
 ///   need, [`synchronize`](Backend::synchronize) for all.
 /// - Any number of threads may call at once.
-pub trait Backend: Send + Sync + fmt::Debug {
+pub trait Backend: Any + Send + Sync + fmt::Debug {
     /// The device's name: `cpu`, `cuda:0`.
     fn name(&self) -> &str;
 

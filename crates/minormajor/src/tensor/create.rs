@@ -2,11 +2,12 @@
 
 use std::fmt::Display;
 use std::ops::Range;
+use std::sync::Arc;
 
 use minormajor_core::{ArrayShape, ElementType, Layout, Place, Plan};
 
 use super::{Element, IntoSizes, Memory, Tensor, TensorError};
-use crate::backend::{Device, Distribution, Number, Scalar, Strided, is_numeric};
+use crate::backend::{Device, Distribution, Number, Scalar, Storage, Strided, is_numeric};
 
 impl Tensor {
     /// A tensor whose elements are yet to be given: zeros, since there is no way to write to one.
@@ -308,28 +309,64 @@ impl Tensor {
         bytes: &[u8],
         device: &Device,
     ) -> Result<Tensor, TensorError> {
-        shape.require_layout()?;
-        // A bounded dimension counts its bound, as it does in sizes.
-        shape.sizes()?;
-        let shape = shape.with_static_dimensions()?;
-        let expected = shape.allocated_bytes().expect("a layout and sizes");
-        if i64::try_from(bytes.len()) != Ok(expected) {
-            return Err(TensorError::Length {
-                what: "bytes",
-                shape: shape.to_string(),
-                found: bytes.len(),
-                expected,
-            });
-        }
-        // Says now what could not be moved later.
-        let rows = ArrayShape::new(shape.element_type(), super::static_sizes(&shape))?;
-        Plan::new(&shape, &rows)?;
+        let shape = checked(shape, bytes.len())?;
         Ok(Tensor {
+            memory: Memory::Array(shape),
             device: device.clone(),
             storage: device.backend().upload(bytes)?,
-            memory: Memory::Array(shape),
         })
     }
+
+    /// An array that is in a device's memory already, in its layout: what a backend's methods return
+    /// becomes a tensor.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_bytes`](Tensor::from_bytes). A storage of another device is refused by the first
+    /// operation that reads it.
+    ///
+    /// ```
+    /// use minormajor::{Device, Shape, Tensor};
+    ///
+    /// let device = Device::cpu();
+    /// let storage = device.backend().upload(b"adbecf")?;
+    /// let columns: Shape = "u8[2,3]{0,1}".parse()?;
+    /// let a = Tensor::from_storage(columns.as_array()?, storage, &device)?;
+    /// assert_eq!(a.to_vec::<u8>()?, b"abcdef");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn from_storage(
+        shape: &ArrayShape,
+        storage: Arc<dyn Storage>,
+        device: &Device,
+    ) -> Result<Tensor, TensorError> {
+        Ok(Tensor {
+            memory: Memory::Array(checked(shape, storage.bytes())?),
+            device: device.clone(),
+            storage,
+        })
+    }
+}
+
+/// The static shape of an array in memory, which has so many bytes.
+fn checked(shape: &ArrayShape, found: usize) -> Result<ArrayShape, TensorError> {
+    shape.require_layout()?;
+    // A bounded dimension counts its bound, as it does in sizes.
+    shape.sizes()?;
+    let shape = shape.with_static_dimensions()?;
+    let expected = shape.allocated_bytes().expect("a layout and sizes");
+    if i64::try_from(found) != Ok(expected) {
+        return Err(TensorError::Length {
+            what: "bytes",
+            shape: shape.to_string(),
+            found,
+            expected,
+        });
+    }
+    // Says now what could not be moved later.
+    let rows = ArrayShape::new(shape.element_type(), super::static_sizes(&shape))?;
+    Plan::new(&shape, &rows)?;
+    Ok(shape)
 }
 
 /// A new array in the layout that the device prefers.

@@ -5,12 +5,13 @@ A library is found by the module of an object's type, so none is imported that i
 
 from __future__ import annotations
 
+import sys
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from ._core import Tensor
+from ._core import OnCard, Tensor
 
 Array = npt.NDArray[Any]
 
@@ -96,17 +97,47 @@ def from_numpy(given: Any, result: Array) -> Any:
     return result
 
 
-def transpose(given: Any, array: Array, axes: tuple[int, ...]) -> Any:
-    """`given` with its dimensions in another order; `array` is the same memory."""
+def from_card(given: Any, made: OnCard) -> Any:
+    """A new array of the kind of `given`, with the memory of `made`, which nobody else has.
+
+    Of what is not known here it is a tensor of this package's, on the same card.
+    """
+    if isinstance(given, Tensor):
+        return made.tensor()
+    name = library(given)
+    if name == "jax":
+        import jax
+
+        return jax.dlpack.from_dlpack(made)
+    if name == "numba":
+        from numba import cuda
+
+        return cuda.as_cuda_array(made)
+    # PyTorch's and CuPy's are functions of the library itself.
+    from_dlpack = getattr(sys.modules.get(name), "from_dlpack", None)
+    if from_dlpack is None and hasattr(given, "__array_namespace__"):
+        from_dlpack = given.__array_namespace__().from_dlpack
+    return made.tensor() if from_dlpack is None else from_dlpack(made)
+
+
+def transpose(given: Any, array: Array | None, axes: tuple[int, ...]) -> Any:
+    """`given` with its dimensions in another order.
+
+    `array` is the same memory; None for one on a card, which is left to its library.
+    """
     name = library(given)
     if name == "torch":
         return given.permute(axes)
     if name == "jax" or isinstance(given, Tensor):
         return given.transpose(axes)
-    if name == "pyarrow" and getattr(given, "dim_names", None):
+    if name == "pyarrow" and array is not None and getattr(given, "dim_names", None):
         names = [given.dim_names[axis] for axis in axes]
         return type(given).from_numpy(array.transpose(axes), dim_names=names)
-    return from_numpy(given, array.transpose(axes))
+    if array is not None:
+        return from_numpy(given, array.transpose(axes))
+    if not hasattr(given, "transpose"):
+        raise TypeError(f"{type(given).__name__} has no method transpose, which makes views on a card")
+    return given.transpose(axes)
 
 
 def relayout_by_owner(given: Any, minor_to_major: list[int]) -> Any | None:

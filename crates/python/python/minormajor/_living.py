@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from . import _foreign
-from ._core import Error, Layout, Plan, Shape, Tensor, plan
+from ._core import Error, Layout, Plan, Shape, Tensor, on_card, plan
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,8 @@ def layout_of(array: Any) -> ArrayLayout:
         return _of_jax(array)
     if isinstance(array, Tensor):
         return _of_tensor(array)
+    if (known := on_card(array)) is not None:
+        return _of_card(array, *known)
     view = _foreign.to_numpy(array)
     return ArrayLayout(
         library="numpy" if isinstance(array, np.ndarray) else library,
@@ -140,6 +143,28 @@ def _of_torch(tensor: Any) -> ArrayLayout:
         memory_kind=None,
         is_writable=True,
         nbytes=width * tensor.numel(),
+    )
+
+
+def _of_card(
+    array: Any,
+    dtype: np.dtype[Any],
+    sizes: list[int],
+    strides: list[int],
+    is_writable: bool,
+    ordinal: int | None,
+) -> ArrayLayout:
+    return ArrayLayout(
+        library=_foreign.library(array),
+        shape=_dense(dtype, tuple(sizes), tuple(strides)),
+        sizes=tuple(sizes),
+        dtype=dtype.name if dtype.isnative else dtype.str,
+        strides=tuple(strides),
+        memory_format=None,
+        device="cuda" if ordinal is None else f"cuda:{ordinal}",
+        memory_kind=None,
+        is_writable=is_writable,
+        nbytes=math.prod(sizes) * dtype.itemsize,
     )
 
 

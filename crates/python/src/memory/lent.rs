@@ -9,7 +9,7 @@ use pyo3::PyTypeInfo;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 
-use super::{Dense, Listed, Region, SMALL, empty, reach};
+use super::{Dense, Listed, Region, SMALL, empty, is_within};
 use crate::error::error;
 
 /// Calls work with the bytes from each array's lowest to its highest element. Python's lock is given up
@@ -81,23 +81,15 @@ pub fn view<'py>(
     let Some(bytes) = owner.get().0.host_bytes() else {
         return Ok(None);
     };
-    let (mut offset, width) = (offset, dtype.itemsize());
-    let inside = reach(sizes, strides, width).is_some_and(|(lowest, length)| {
-        if length == 0 {
-            // There is no element: any address will do.
-            offset = 0;
-            return true;
-        }
-        let first = offset.checked_add_signed(lowest);
-        let end = first.and_then(|first| first.checked_add(length));
-        end.is_some_and(|end| end <= bytes.len())
-    });
+    let inside = is_within(sizes, strides, dtype.itemsize(), offset, bytes.len());
     let sizes: Result<SmallVec<[npy_intp; 8]>, _> =
         sizes.iter().map(|&size| npy_intp::try_from(size)).collect();
     let sizes = sizes.map_err(error)?;
-    if !inside || dtype.has_object() || sizes.len() != strides.len() {
+    if !inside || dtype.has_object() {
         return Err(error("the elements are not in the storage"));
     }
+    // Without elements any address will do.
+    let offset = offset.min(bytes.len());
     // SAFETY: as in `empty`, the two lists have the length that is said, and the references to the
     // descriptor and the owner are given away. The elements lie inside of `bytes`, which was checked
     // above; those are borrowed from the storage behind `owner`, which nothing changes or drops before

@@ -10,6 +10,7 @@ use pyo3::types::{PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PyTuple};
 
 use super::{Tensor, argument, device, made};
 use crate::array::{Array, Moved};
+use crate::card::Given;
 use crate::error::{self, error};
 use crate::memory::lent;
 use crate::shape::Shape;
@@ -95,7 +96,23 @@ impl Tensor {
         let array = match is_python {
             true => Array::new(&numpy.call_method1("asarray", (data, &wanted))?)?.array,
             false => {
-                let array = Array::new(data)?.array;
+                let array = match Given::new(data)? {
+                    Given::Host(array) => array.array,
+                    Given::Card(array) => {
+                        if wanted.is_some_and(|wanted| !wanted.is_equiv_to(&array.dtype)) {
+                            return Err(error(format!(
+                                "a card keeps elements' types: expected {}, or the array on the host",
+                                array.dtype
+                            )));
+                        }
+                        let there = array.tensor(layout.clone())?;
+                        return made(py, || match (device, layout) {
+                            (None, _) => Ok(there),
+                            (Some(device), None) => there.to(&device),
+                            (Some(device), Some(layout)) => there.to_layout(&device, layout),
+                        });
+                    }
+                };
                 let to = match wanted {
                     Some(wanted) => wanted,
                     None => array

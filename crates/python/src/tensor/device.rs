@@ -138,7 +138,12 @@ pub fn devices(py: Python<'_>) -> PyResult<Devices> {
     py.detach(all).map(Devices).map_err(failed)
 }
 
-fn all() -> Result<minormajor::Devices, Cause> {
+/// As [`devices`].
+///
+/// # Errors
+///
+/// Two devices of one name.
+pub fn all() -> Result<minormajor::Devices, Cause> {
     let mut devices = minormajor::Devices::new();
     devices.register(minormajor::Device::cpu_columns())?;
     match minormajor::Device::cpu_blas() {

@@ -3,15 +3,18 @@
 use minormajor::ElementType;
 use minormajor::backend::Number;
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::{Tensor, argument};
+use crate::card::{OnCard, interface};
 use crate::dtype;
 use crate::error::{self, error};
-use crate::memory::{Dense, dlpack, lent};
+use crate::memory::card::card;
+use crate::memory::dlpack::{self, Home};
+use crate::memory::{self, Dense, lent};
 use crate::order::Order;
 
 impl Tensor {
@@ -51,6 +54,15 @@ impl Tensor {
         let (made, read) = lent::written(dtype, &dense, |bytes| self.inner().read_into(bytes))?;
         read.map_err(error::tensor)?;
         Ok(made)
+    }
+
+    /// Where the memory is for other libraries, when all work on it is done.
+    fn home(&self) -> PyResult<Option<Home>> {
+        let (device, storage) = (self.inner().device(), self.inner().storage());
+        match Home::on_host(&**storage) {
+            Some(home) => Ok(Some(home)),
+            None => memory::card::home(device, &**storage),
+        }
     }
 
     fn number(&self, index: Option<&[i64]>) -> PyResult<Number> {
@@ -140,19 +152,30 @@ impl Tensor {
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let is_told = max_version.is_some_and(|version| version >= (1, 0));
+        let (tensor, home) = (self.inner(), self.home()?);
         let is_here = dl_device.is_none_or(|device| device == self.__dlpack_device__());
-        if is_told
-            && is_here
-            && copy != Some(true)
+        if let Some(home) = home.filter(|_| is_here)
             && let Some((strides, offset)) = self.strides_for_numpy()?
         {
-            let (tensor, sizes) = (self.inner(), self.sizes_for_numpy()?);
-            let element_type = tensor.element_type();
-            let storage = tensor.storage();
-            let made = dlpack::capsule(py, storage, element_type, &sizes, &strides, offset)?;
+            let sizes = self.sizes_for_numpy()?;
+            let (element_type, storage) = (tensor.element_type(), tensor.storage());
+            let (is_own, place) = (copy == Some(true), (&sizes[..], &strides[..], offset));
+            let made = match is_told && !is_own {
+                true => dlpack::capsule(py, (storage, home), element_type, place, false, true)?,
+                false => None,
+            };
             if let Some(made) = made {
                 return Ok(made);
             }
+        }
+        if home.is_some_and(|home| home.device.0 != dlpack::HOST) && is_here {
+            if copy == Some(false) {
+                return Err(error(
+                    "the memory can't be lent as it is: a copy is needed, which copy=False refuses",
+                ));
+            }
+            // On the card too, without gaps, and nobody else has it.
+            return OnCard::copy_of(py, tensor)?.capsule(py, is_told);
         }
         let own = match copy {
             None if !is_told => Some(true),
@@ -166,9 +189,29 @@ impl Tensor {
         array.call_method(intern!(py, "__dlpack__"), (), Some(&options))
     }
 
-    /// The processor: where __dlpack__ has or brings the elements.
+    /// Where __dlpack__ has or brings the elements: a card's are on that, all others on the processor.
     fn __dlpack_device__(&self) -> (i32, i32) {
-        (1, 0)
+        let card = card(self.inner().device());
+        card.map_or((dlpack::HOST, 0), |card| {
+            (dlpack::CARD, card.ordinal() as i32)
+        })
+    }
+
+    /// What CuPy, Numba and others take memory of a card by, read-only; only tensors on a card have it, at
+    /// strides.
+    #[getter]
+    fn __cuda_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let home = self.home()?.filter(|home| home.device.0 == dlpack::CARD);
+        let (Some(home), Some((strides, offset))) = (home, self.strides_for_numpy()?) else {
+            return Err(PyAttributeError::new_err(format!(
+                "{} on {} has no __cuda_array_interface__",
+                self.inner().shape(),
+                self.inner().device()
+            )));
+        };
+        let (sizes, address) = (self.sizes_for_numpy()?, home.address + offset as u64);
+        let element_type = self.inner().element_type();
+        interface(py, address, element_type, (&sizes, &strides), true)
     }
 
     /// The elements in nested lists; of rank 0 the number.

@@ -3,7 +3,7 @@
 mod argument;
 mod arithmetic;
 mod create;
-mod device;
+pub mod device;
 mod exchange;
 mod views;
 
@@ -22,7 +22,7 @@ use crate::{dtype, text};
 ///
 /// The elements are those of a NumPy array, of one of PyTorch's or JAX's, of anything that speaks
 /// DLPack, the buffer protocol or __array_interface__, or of nested lists and numbers as NumPy reads
-/// them. They are always copied, since a tensor never changes: operations make new ones. With a dtype,
+/// them. Of an array on a card the tensor is on that card, where nothing else is said. They are always copied, since a tensor never changes: operations make new ones. With a dtype,
 /// as numpy.asarray converts them. They are kept in the given layout, any of XLA's, or else in the one
 /// that the device prefers.
 ///
@@ -38,6 +38,10 @@ use crate::{dtype, text};
 pub struct Tensor(minormajor::Tensor);
 
 impl Tensor {
+    pub fn wrap(tensor: minormajor::Tensor) -> Tensor {
+        Tensor(tensor)
+    }
+
     pub fn inner(&self) -> &minormajor::Tensor {
         &self.0
     }
