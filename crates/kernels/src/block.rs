@@ -72,7 +72,7 @@ impl Places for Listed<'_> {
 /// `V::BYTES / W` rows are readable for 16 bytes each. `put` may be called with column numbers below 16 / W. The CPU has
 /// `V`.
 #[inline(always)]
-unsafe fn block<V: Vector, const W: usize>(
+pub(crate) unsafe fn block<V: Vector, const W: usize>(
     row: impl Fn(usize) -> *const u8,
     put: impl Fn(usize, V),
 ) {

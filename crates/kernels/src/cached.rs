@@ -7,13 +7,21 @@ use std::marker::PhantomData;
 
 use crate::around::{Around, Each};
 use crate::axis::Pointers;
-use crate::block::{Places, Steps, Table, square};
+use crate::block::{Places, Steps, Table, block, square};
 use crate::order::Order;
 use crate::plane::{AHEAD, At, Plane, STRIP, Strips};
-use crate::simd::{Set, Vector, Work, prefetch};
+use crate::simd::{LINE, Set, Vector, Work, prefetch};
 
 /// Bytes from which on a plane does not fit the second-level cache.
 const NEAR: usize = 256 << 10;
+/// Lines that find room in each slot of the first-level cache, beside others.
+const ROOM: usize = 4;
+
+/// The slots of the first-level cache that addresses this far apart can have: it looks a line up by its place in a page of
+/// 4 KiB.
+fn slots(stride: isize) -> usize {
+    (4096 / LINE) >> (stride.trailing_zeros().clamp(6, 12) - 6)
+}
 
 /// Moves a plane with ordinary stores.
 ///
@@ -28,6 +36,7 @@ pub(crate) unsafe fn cached<S: Set, O: Order, const W: usize>(plane: &Plane, ord
                 plane,
                 order,
                 at,
+                Some((pitch, step)),
                 move |from: *const u8, p: usize| Steps {
                     base: from.offset(p as isize * pitch),
                     step: pitch,
@@ -41,6 +50,7 @@ pub(crate) unsafe fn cached<S: Set, O: Order, const W: usize>(plane: &Plane, ord
                 plane,
                 order,
                 at,
+                None,
                 |base: *const u8, p: usize| Table {
                     base,
                     offsets: plane.tables.0.get_unchecked(p..),
@@ -61,11 +71,13 @@ pub(crate) unsafe fn cached<S: Set, O: Order, const W: usize>(plane: &Plane, ord
 
 /// # Safety
 ///
-/// As `plane::run`, for elements of `W` bytes; `rows` and `columns` give the places from one on.
+/// As `plane::run`, for elements of `W` bytes; `rows` and `columns` give the places from one on, which are `strides` apart
+/// where these are known.
 unsafe fn known<S: Set, O: Order, const W: usize, A: Places, B: Places>(
     plane: &Plane,
     order: O,
     at: At,
+    strides: Option<(isize, isize)>,
     rows: impl Fn(*const u8, usize) -> A + Copy,
     columns: impl Fn(*const u8, usize) -> B + Copy,
 ) {
@@ -73,6 +85,13 @@ unsafe fn known<S: Set, O: Order, const W: usize, A: Places, B: Places>(
     let side = height.min(breadth) * W;
     // SAFETY: the caller's promise; each vector is no longer than either axis.
     unsafe {
+        // The columns that a square writes at once, where the cache has no room for them, push each other out of it. Then
+        // it is better to write few, and to look at rows several times, which the cache must have room for.
+        let crowded = |pitch, step| {
+            let most = (side / W).min(S::Wide::BYTES / W);
+            most > ROOM * slots(step) && height.min(STRIP) <= ROOM * slots(pitch)
+        };
+        let crowded = strides.is_some_and(|(pitch, step)| crowded(pitch, step));
         if side < S::Quarter::BYTES {
             S::enter(Elements::<O, W, _, _> {
                 order,
@@ -84,37 +103,40 @@ unsafe fn known<S: Set, O: Order, const W: usize, A: Places, B: Places>(
                 at,
             });
         } else if side >= S::Wide::BYTES {
-            S::enter(Known::<S::Wide, O, W, _, _> {
+            S::enter(Known::<S::Wide, S::Quarter, O, W, _, _> {
                 order,
                 rows,
                 columns,
                 height,
                 breadth,
                 around: &plane.around,
+                crowded,
                 at,
-                vector: PhantomData,
+                vectors: PhantomData,
             });
         } else if side >= S::Half::BYTES {
-            S::enter(Known::<S::Half, O, W, _, _> {
+            S::enter(Known::<S::Half, S::Quarter, O, W, _, _> {
                 order,
                 rows,
                 columns,
                 height,
                 breadth,
                 around: &plane.around,
+                crowded,
                 at,
-                vector: PhantomData,
+                vectors: PhantomData,
             });
         } else {
-            S::enter(Known::<S::Quarter, O, W, _, _> {
+            S::enter(Known::<S::Quarter, S::Quarter, O, W, _, _> {
                 order,
                 rows,
                 columns,
                 height,
                 breadth,
                 around: &plane.around,
+                crowded,
                 at,
-                vector: PhantomData,
+                vectors: PhantomData,
             });
         }
     }
@@ -166,26 +188,30 @@ impl<S: Set, O: Order, const W: usize> Each for Walked<'_, S, O, W> {
     }
 }
 
-/// Moves a plane with ordinary stores, block by block; the places of both axes are known without walking them.
+/// Moves a plane with ordinary stores, block by block; the places of both axes are known without walking them. `Q` is a
+/// vector of 16 bytes, for what is left beside whole squares of `V`.
 ///
 /// # Safety (of `work`)
 ///
 /// As `plane::run`; `rows` and `columns` give the places from a row or a column on. There are at least `V::BYTES / W` rows and
 /// as many columns.
-struct Known<'a, V, O, const W: usize, R, C> {
+struct Known<'a, V, Q, O, const W: usize, R, C> {
     order: O,
     rows: R,
     columns: C,
     height: usize,
     breadth: usize,
     around: &'a Around,
+    /// Whether few columns are to be written at once.
+    crowded: bool,
     at: At,
-    vector: PhantomData<V>,
+    vectors: PhantomData<(V, Q)>,
 }
 
-impl<V, O, const W: usize, R, C, A, B> Work for Known<'_, V, O, W, R, C>
+impl<V, Q, O, const W: usize, R, C, A, B> Work for Known<'_, V, Q, O, W, R, C>
 where
     V: Vector,
+    Q: Vector,
     O: Order,
     R: Fn(*const u8, usize) -> A + Copy,
     C: Fn(*const u8, usize) -> B + Copy,
@@ -204,9 +230,10 @@ where
     }
 }
 
-impl<V, O, const W: usize, R, C, A, B> Each for Known<'_, V, O, W, R, C>
+impl<V, Q, O, const W: usize, R, C, A, B> Each for Known<'_, V, Q, O, W, R, C>
 where
     V: Vector,
+    Q: Vector,
     O: Order,
     R: Fn(*const u8, usize) -> A + Copy,
     C: Fn(*const u8, usize) -> B + Copy,
@@ -224,35 +251,57 @@ where
             breadth,
             ..
         } = *self;
-        let n = V::BYTES / W;
+        let (n, c) = (V::BYTES / W, Q::BYTES / W);
         let far = height * breadth * W > NEAR;
         let mut p = 0;
         while p < height {
             let end = (p + STRIP).min(height);
+            // What is left beside whole squares is moved back to be whole, so some elements are written twice: if it is
+            // most of a square, by one of these, otherwise by small ones.
+            let left = (end - p) % n;
+            let whole = if 2 * left > n { end } else { end - left };
             let mut q = 0;
             while q < breadth {
-                q = q.min(breadth - n);
+                let wide = !self.crowded && 2 * (breadth - q) > n;
+                let side = if wide { n } else { c };
+                q = q.min(breadth - side);
                 let mut r = p;
-                while r < end {
-                    // A last square that is not whole is moved back to be so: some elements are written twice.
+                while r < whole {
                     r = r.min(height - n);
-                    // SAFETY: rows r..r + n and columns q..q + n are of the plane.
+                    // SAFETY: rows r..r + n and columns q..q + side are of the plane.
                     unsafe {
                         let rows = rows(from.add(q * W), r);
                         let columns = columns(to.add(r * W), q);
-                        if far {
-                            for i in 0..n {
-                                prefetch(rows.at(i).wrapping_add(AHEAD));
+                        let put = |m, v: V| order.mix(v).store(columns.at(m).cast_mut());
+                        if !wide {
+                            block::<V, W>(|i| rows.at(i), put);
+                        } else {
+                            if far {
+                                for i in 0..n {
+                                    prefetch(rows.at(i).wrapping_add(AHEAD));
+                                }
                             }
+                            square::<V, W>(|i| rows.at(i), put);
                         }
-                        square::<V, W>(
-                            |i| rows.at(i),
-                            |m, v: V| order.mix(v).store(columns.at(m).cast_mut()),
-                        );
                     }
                     r += n;
                 }
-                q += n;
+                while r < end {
+                    r = r.min(height - c);
+                    for q in (q..q + side).step_by(c) {
+                        // SAFETY: rows r..r + c and columns q..q + c are of the plane.
+                        unsafe {
+                            let rows = rows(from.add(q * W), r);
+                            let columns = columns(to.add(r * W), q);
+                            square::<Q, W>(
+                                |i| rows.at(i),
+                                |m, v: Q| order.mix(v).store(columns.at(m).cast_mut()),
+                            );
+                        }
+                    }
+                    r += c;
+                }
+                q += side;
             }
             p = end;
         }

@@ -277,6 +277,9 @@ fn matrices() {
     for width in [1usize, 2, 4, 8, 16] {
         for (rows, columns) in [
             (512, 64),
+            // Columns whose lines push each other out of the first-level cache.
+            (512, 49),
+            (1024, 65),
             (300, 300),
             (257, 131),
             (1031, 97),
