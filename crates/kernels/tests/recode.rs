@@ -142,6 +142,48 @@ fn nests(codes: Vec<(Recoding, (usize, usize))>) -> impl Strategy<Value = Case> 
         })
 }
 
+/// Matrices whose order changes, of at least as many rows and columns as two lines have elements: what is moved a line
+/// of every row and column at a time. From any place on, with rows and columns that begin anywhere; rows are one loop or
+/// two, and there may be several matrices.
+fn matrices() -> impl Strategy<Value = Case> {
+    let codes = prop_oneof![
+        prop::sample::select(vec![bits(1, 1), bits(2, 2), bits(4, 4)]),
+        prop::sample::select(numbers()),
+    ];
+    let more = || prop_oneof![Just(0usize), 0usize..9, 0usize..100];
+    (
+        codes,
+        (more(), more()),
+        1usize..4,
+        1usize..3,
+        prop::array::uniform4(0usize..4),
+        (0usize..70, 0usize..70),
+    )
+        .prop_map(|((recoding, bits), more, inner, matrices, gaps, places)| {
+            let (from, to) = (bits.0 as isize, bits.1 as isize);
+            let [row_gap, outer_gap, column_gap, gap] = gaps.map(|gap| gap as isize);
+            let least = 1024 / bits.0.min(bits.1).max(2);
+            let outer = (least + more.0).div_ceil(inner);
+            let (rows, columns) = (outer * inner, least + more.1);
+            let row = (columns as isize + row_gap) * from;
+            let outer_row = inner as isize * row + outer_gap * from;
+            let column = (rows as isize + column_gap) * to;
+            let matrix = (outer as isize * outer_row, columns as isize * column);
+            Case {
+                recoding,
+                bits,
+                source: places.0 * bits.0.min(8),
+                destination: places.1 * bits.1.min(8),
+                loops: vec![
+                    l(matrices, matrix.0 + gap * from, matrix.1 + gap * to),
+                    l(outer, outer_row, inner as isize * to),
+                    l(inner, row, to),
+                    l(columns, from, column),
+                ],
+            }
+        })
+}
+
 /// The bits `at..at + width`, the lowest of a byte first.
 fn get(buffer: &[u8], at: usize, width: usize) -> u128 {
     let bit = |i: usize| u128::from(buffer[i / 8] >> (i % 8) & 1);
@@ -333,6 +375,20 @@ proptest! {
             fill.run_window(&mut to[pair[0]..pair[1]], pair[0]).unwrap();
         }
         prop_assert_eq!(&to, &want);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    #[test]
+    fn large_matrices(case in matrices(), cuts in prop::collection::vec(any::<usize>(), 0..4)) {
+        check(&case)?;
+        if case.bits.1 < 8 {
+            check_windows(&case, &cuts)?;
+        }
+        #[cfg(target_os = "linux")]
+        check_between_guards(&case)?;
     }
 }
 

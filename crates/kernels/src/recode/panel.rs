@@ -1,15 +1,17 @@
-//! Matrices of packed elements that change their order, a line of the destination at a time.
+//! Matrices whose elements are packed, or become other numbers, and change their order: a line of the destination at a
+//! time.
 //!
 //! ```text
 //! for a strip of rows, some lines of every column:      offsets of the rows are made once
-//!     for each line's worth of columns, forward:        a line of every row is read once, whole
+//!     for some columns, a line or two of every row, forward:
 //!         for each line of the strip:
-//!             rows are mixed into the first-level cache, and bytes transposed from there
+//!             rows are read once, whole lines, and written anew into the first-level cache as squares
+//!             squares are transposed from there
 //!         whole lines are written to each column, from any bit on
 //! ```
 //!
-//! Reading and writing take turns line by line, so that what is asked for ahead comes while lines are written. Columns
-//! do not begin on lines: they are staged with the line just before the strip, whose rows are read twice, the second time from
+//! Reading and writing take turns line by line, so that what is asked for ahead comes while lines are written. Where columns
+//! do not begin on lines, they are staged with the line just before the strip, whose rows are read twice, the second time from
 //! a cache: so no line is written in two parts, but at a column's ends.
 
 use std::marker::PhantomData;
@@ -18,7 +20,9 @@ use super::half::Half;
 use super::keep::{self, keep};
 use super::mix::{Lines, swap};
 use super::pass::walk;
-use super::rewrite::Place;
+use super::rewrite::{Line, Place, Rewrite};
+use super::roles::Roles;
+use super::way::{NarrowBfloat, NarrowHalf, Way, WidenBfloat, WidenHalf};
 use super::words::Words;
 use crate::axis::{Axis, JOINED};
 use crate::block::square;
@@ -27,7 +31,7 @@ use crate::nest::Loop;
 use crate::simd::{LINE, Vector, Work, prefetch};
 
 /// Lines of a strip.
-const LINES: usize = 4;
+const LINES: usize = 8;
 /// Bytes of a staged column: the lines of a strip, and the one before it.
 const PITCH: usize = (1 + LINES) * LINE;
 /// Bits of a line.
@@ -35,21 +39,47 @@ const BITS: usize = 8 * LINE;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Panel {
-    /// Bits of an element: 2 or 4.
-    bits: usize,
+    unit: Unit,
     /// Source offsets by place in the destination's runs, in bits.
     rows: Axis,
     /// Destination offsets by place in the source's runs, in bits.
     columns: Axis,
     others: Vec<Loop>,
+    /// Whether all columns lie alike on lines.
+    alike: bool,
     isa: Isa,
+}
+
+/// What becomes of elements, which says how many rows and columns are read at once.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Unit {
+    /// Of so many bits, 1, 2 or 4, on both sides.
+    Packed(usize),
+    /// Numbers, by one of the ways between 2 and 4 bytes.
+    Numbers(Way),
+}
+
+impl Unit {
+    /// Bits of an element on either side.
+    fn bits(self) -> (usize, usize) {
+        match self {
+            Unit::Packed(bits) => (bits, bits),
+            Unit::Numbers(way) => way.bits(),
+        }
+    }
+
+    /// Rows that make a line of the destination, and columns that are read at once.
+    fn step(self) -> (usize, usize) {
+        let (from, to) = self.bits();
+        (BITS / to, BITS / from.min(to))
+    }
 }
 
 /// Where the parts of the scratch lie.
 #[derive(Clone, Copy)]
 struct Scratch {
-    /// Mixed rows: for each element of a byte, a square of a line's bytes.
-    mixed: *mut u8,
+    /// Rows written anew, as squares: a line of each row after the other.
+    squares: *mut u8,
     /// A column after the other.
     columns: *mut u8,
     /// The rows of this strip, and of the next one.
@@ -57,50 +87,40 @@ struct Scratch {
 }
 
 impl Panel {
-    /// A panel of some loops' rows and columns, the innermost of which comes first. `None` if either are less than a line,
-    /// if all columns lie alike on lines, so that there is nothing to shift, or if rows of that many elements to a byte
-    /// would not fit the second-level cache.
-    pub(super) fn new(
-        bits: usize,
-        loops: &[Loop],
-        rows: &[usize],
-        columns: &[usize],
-        isa: Isa,
-    ) -> Option<Panel> {
-        let axis = |which: &[usize], stride: fn(&Loop) -> isize| {
+    /// A panel of some loops' rows and columns, the innermost of which comes first. `None` if there is no whole step of
+    /// them.
+    pub(super) fn new(unit: Unit, loops: &[Loop], roles: &Roles, isa: Isa) -> Option<Panel> {
+        let axis = |which: &[usize], stride: fn(&Loop) -> isize, least: usize| {
             let (&first, more) = which.split_first()?;
             let mut axis = Axis::new(loops[first].extent, stride(&loops[first]));
             for &i in more {
                 axis.join(loops[i].extent, stride(&loops[i]));
             }
-            (axis.len * bits >= BITS).then_some(axis)
+            (axis.len >= least).then_some(axis)
         };
         let kept = |which: &'_ [usize]| which[..which.len().min(JOINED)].to_vec();
-        let (rows, columns) = (kept(rows), kept(columns));
-        let alike = columns
-            .iter()
-            .all(|&i| loops[i].destination % BITS as isize == 0);
-        if alike || bits == 1 {
-            return None;
-        }
+        let (rows, columns) = (kept(&roles.rows), kept(&roles.columns));
+        let (row_step, column_step) = unit.step();
         let other = |i: &usize| !rows.contains(i) && !columns.contains(i);
+        let others: Vec<Loop> = (0..loops.len()).filter(other).map(|i| loops[i]).collect();
+        let columns = axis(&columns, |l| l.destination, column_step)?;
+        let alike = columns.is_multiple_of(BITS as isize)
+            && others.iter().all(|l| l.destination % BITS as isize == 0);
         Some(Panel {
-            bits,
-            rows: axis(&rows, |l| l.source)?,
-            columns: axis(&columns, |l| l.destination)?,
-            others: (0..loops.len()).filter(other).map(|i| loops[i]).collect(),
+            unit,
+            rows: axis(&rows, |l| l.source, row_step)?,
+            columns,
+            others,
+            alike,
             isa,
         })
     }
 
-    /// Rows, and as many columns, of a line.
-    fn line(&self) -> usize {
-        BITS / self.bits
-    }
-
     /// Bytes of memory that a run needs.
     pub(super) fn scratch(&self) -> usize {
-        self.line() * (LINE + PITCH + 2 * (1 + LINES) * size_of::<isize>())
+        let (rows, columns) = self.unit.step();
+        let squares = (rows * columns * self.unit.bits().1).div_ceil(8);
+        squares + columns * PITCH + 2 * rows * (1 + LINES) * size_of::<isize>()
     }
 
     /// Moves the panel.
@@ -111,15 +131,15 @@ impl Panel {
     /// that have bits of an element. `scratch` bytes are writable at `stage`, which is on a line. No two of the three
     /// overlap.
     pub(super) unsafe fn run(&self, from: Place<*const u8>, to: Place<*mut u8>, stage: *mut u8) {
-        let line = self.line();
+        let (row_step, column_step) = self.unit.step();
         // SAFETY: the parts that `scratch` adds up.
         let scratch = unsafe {
-            let columns = stage.add(line * LINE);
-            let rows = columns.add(line * PITCH).cast::<isize>();
+            let columns = stage.add(row_step * column_step * self.unit.bits().1 / 8);
+            let rows = columns.add(column_step * PITCH).cast::<isize>();
             Scratch {
-                mixed: stage,
+                squares: stage,
                 columns,
-                rows: [rows, rows.add((1 + LINES) * line)],
+                rows: [rows, rows.add((1 + LINES) * row_step)],
             }
         };
         walk(&self.others, from, to, &mut |from, to| {
@@ -154,25 +174,109 @@ pub(crate) struct Run<'a> {
 ///
 /// As [`Run`]; the CPU has the set.
 pub(crate) unsafe fn panel<S: Half>(run: Run<'_>) {
-    let set = PhantomData::<S>;
+    macro_rules! enter {
+        ($reading:ty) => {
+            S::enter(Elements::<S, $reading> {
+                run,
+                set: PhantomData,
+            })
+        };
+    }
     // SAFETY: the caller's promise.
     unsafe {
-        match run.panel.bits {
-            4 => S::enter(Elements::<S, 2> { run, set }),
-            _ => S::enter(Elements::<S, 4> { run, set }),
+        match run.panel.unit {
+            Unit::Packed(4) => enter!(Packed<2>),
+            Unit::Packed(2) => enter!(Packed<4>),
+            Unit::Packed(_) => enter!(Packed<8>),
+            Unit::Numbers(Way::NarrowHalf) => enter!(Numbers<NarrowHalf>),
+            Unit::Numbers(Way::WidenHalf) => enter!(Numbers<WidenHalf>),
+            Unit::Numbers(Way::NarrowBfloat) => enter!(Numbers<NarrowBfloat>),
+            Unit::Numbers(_) => enter!(Numbers<WidenBfloat>),
+        }
+    }
+}
+
+/// How rows are read.
+trait Reading {
+    /// Bits of an element on either side.
+    const FROM: usize;
+    const TO: usize;
+    /// Bytes that squares are transposed by.
+    const WIDTH: usize;
+    /// Squares that the rows of a line become, each a line wide.
+    const SQUARES: usize;
+    /// From a column of a square to the next one, in columns, and from the first one of a square to that of the next.
+    const APART: (usize, usize);
+
+    /// Writes as many rows as make a line of the destination to squares.
+    ///
+    /// # Safety
+    ///
+    /// The columns of a step are readable in the rows, and the squares writable at `to`, which is on a line; the CPU has
+    /// `S`.
+    unsafe fn read<S: Half>(from: Place<*const u8>, rows: &[isize], to: *mut u8);
+}
+
+/// Packed elements, `N` to a byte, whose rows are mixed: a square of bytes for each element of a byte.
+struct Packed<const N: usize>;
+
+impl<const N: usize> Reading for Packed<N> {
+    const FROM: usize = 8 / N;
+    const TO: usize = 8 / N;
+    const WIDTH: usize = 1;
+    const SQUARES: usize = N;
+    const APART: (usize, usize) = (N, 1);
+
+    #[inline(always)]
+    unsafe fn read<S: Half>(from: Place<*const u8>, rows: &[isize], to: *mut u8) {
+        for (group, rows) in rows.chunks_exact(N).enumerate() {
+            let lines = Group {
+                from,
+                rows,
+                // SAFETY: a line of the first square.
+                to: unsafe { to.add(group * LINE) },
+            };
+            // SAFETY: the caller's promise.
+            unsafe { swap::<S::Words, N>(8 / N, &lines, LINE) };
+        }
+    }
+}
+
+/// Numbers that become others: squares side by side.
+struct Numbers<R>(PhantomData<R>);
+
+impl<R: Rewrite> Reading for Numbers<R> {
+    const FROM: usize = R::FROM;
+    const TO: usize = R::TO;
+    const WIDTH: usize = R::TO / 8;
+    const SQUARES: usize = if R::TO > R::FROM { 2 } else { 1 };
+    const APART: (usize, usize) = (1, BITS / R::TO);
+
+    #[inline(always)]
+    unsafe fn read<S: Half>(from: Place<*const u8>, rows: &[isize], to: *mut u8) {
+        for (i, &row) in rows.iter().enumerate() {
+            let (byte, _) = from.step(row).byte();
+            for square in 0..Self::SQUARES {
+                // SAFETY: a line's worth of the row's numbers; a line of a square.
+                unsafe {
+                    let byte = byte.add(square * LINE * R::FROM / R::TO);
+                    let line = to.add((square * rows.len() + i) * LINE);
+                    R::words::<S>(byte, &mut *line.cast::<Line>(), LINE);
+                }
+            }
         }
     }
 }
 
 /// # Safety (of `work`)
 ///
-/// As [`Run`], with `N` elements to a byte.
-struct Elements<'a, S, const N: usize> {
+/// As [`Run`].
+struct Elements<'a, S, R> {
     run: Run<'a>,
-    set: PhantomData<S>,
+    set: PhantomData<(S, R)>,
 }
 
-impl<S: Half, const N: usize> Work for Elements<'_, S, N> {
+impl<S: Half, R: Reading> Work for Elements<'_, S, R> {
     #[inline(always)]
     unsafe fn work(self) {
         let Run {
@@ -181,9 +285,17 @@ impl<S: Half, const N: usize> Work for Elements<'_, S, N> {
             to,
             scratch,
         } = self.run;
-        let (bits, line) = (8 / N, LINE * N);
+        // Rows of a line, and columns of a step, with their bits in a row.
+        let (line, step) = (BITS / R::TO, BITS / R::FROM.min(R::TO));
+        let read = step * R::FROM;
         let (rows, columns) = (panel.rows.len, panel.columns.len);
         let (strip, count) = (LINES * line, (1 + LINES) * line);
+        // Where all columns begin on lines, what is before a strip is not needed.
+        let before =
+            match panel.alike && (to.base as usize * 8).wrapping_add_signed(to.bit) % BITS == 0 {
+                true => 0,
+                false => line,
+            };
         let [mut here, mut next] = scratch.rows;
         let load = |row: usize, table: *mut isize| {
             // SAFETY: a table has room for the rows of a strip and of the line before it.
@@ -191,78 +303,77 @@ impl<S: Half, const N: usize> Work for Elements<'_, S, N> {
             panel.rows.read(row as isize - line as isize, table);
         };
         let mut to_columns = [0isize; BITS];
-        let to_columns = &mut to_columns[..line];
+        let to_columns = &mut to_columns[..step];
         load(0, next);
         let mut row = 0;
         // A strip past the last row ends the last lines of columns that begin up to a line before row 0.
-        while row < rows + line {
+        while row < rows + before {
             std::mem::swap(&mut here, &mut next);
-            let more = row + strip < rows + line;
+            let more = row + strip < rows + before;
             if more {
                 load(row + strip, next);
             }
             // Lines that have no row are not made.
-            let low = usize::from(row == 0);
+            let low = usize::from(row == 0 || before == 0);
             let high = 1 + LINES.min(rows.saturating_sub(row).div_ceil(line));
             let mut column = 0;
             while column < columns {
-                // The last columns are moved back to be a line; some are written twice.
-                column = column.min(columns - line);
+                // The last columns are moved back to be a step; some are written twice.
+                column = column.min(columns - step);
                 panel.columns.read(column as isize, to_columns);
-                let last = column + line >= columns;
+                let last = column + step >= columns;
                 let (asked, at) = match last {
                     true => (next, 0),
-                    false => (here, (column + line).min(columns - line)),
+                    false => (here, (column + step).min(columns - step)),
                 };
                 for l in low..high {
-                    // SAFETY: rows of the table, all of the panel; columns of it, as `line` are left.
+                    // SAFETY: rows of the table, all of the panel; columns of it, as a step of them is left.
                     unsafe {
                         let rows_of = std::slice::from_raw_parts(here.add(l * line), line);
-                        mix::<S, N>(from.step((column * bits) as isize), rows_of, scratch.mixed);
-                        for part in 0..N {
-                            if !last || more {
-                                let asked = asked.add(l * line + part * LINE);
-                                ask(from.step((at * bits) as isize), asked, last);
+                        R::read::<S>(
+                            from.step((column * R::FROM) as isize),
+                            rows_of,
+                            scratch.squares,
+                        );
+                        for part in 0..R::SQUARES {
+                            let tall = LINE / R::WIDTH;
+                            let at = scratch.squares.add(part * tall * LINE);
+                            let (each, first) = (R::APART.0 * PITCH, R::APART.1 * part * PITCH);
+                            let columns = scratch.columns.add(first + l * LINE);
+                            match R::WIDTH {
+                                1 => transpose::<S, 1>(at, columns, each),
+                                2 => transpose::<S, 2>(at, columns, each),
+                                _ => transpose::<S, 4>(at, columns, each),
                             }
-                            let mixed = scratch.mixed.add(part * LINE * LINE);
-                            let columns = scratch.columns.add(part * PITCH + l * LINE);
-                            transpose::<S>(mixed, columns, N * PITCH);
                         }
                     }
                 }
+                // What is read next comes while columns are written.
+                let asked = match last && !more {
+                    true => &[],
+                    // SAFETY: rows of a table.
+                    false => unsafe {
+                        std::slice::from_raw_parts(asked.add(low * line), (high - low) * line)
+                    },
+                };
+                let share = asked.len().div_ceil(step);
                 for (i, &offset) in to_columns.iter().enumerate() {
+                    let rows_of = asked.get(i * share..).unwrap_or_default();
+                    let rows_of = &rows_of[..rows_of.len().min(share)];
+                    ask(from.step((at * R::FROM) as isize), rows_of, read, last);
                     let column = Column {
                         // SAFETY: a staged column.
                         staged: unsafe { scratch.columns.add(i * PITCH) },
                         to: to.step(offset),
-                        end: rows * bits,
+                        end: rows * R::TO,
                     };
                     // SAFETY: the column's bits that are in the strip's lines are staged.
-                    unsafe { column.write::<S>(row * bits) };
+                    unsafe { column.write::<S>(row * R::TO) };
                 }
-                column += line;
+                column += step;
             }
             row += strip;
         }
-    }
-}
-
-/// Mixes rows of a line each.
-///
-/// # Safety
-///
-/// The rows are readable; of each, `N` squares of lines are writable at `to`.
-#[inline(always)]
-unsafe fn mix<S: Half, const N: usize>(from: Place<*const u8>, rows: &[isize], to: *mut u8) {
-    for (group, rows) in rows.chunks_exact(N).enumerate() {
-        let lines = Group {
-            from,
-            rows,
-            // SAFETY: a line of the first square.
-            to: unsafe { to.add(group * LINE) },
-        };
-        // SAFETY: the caller's promise.
-        unsafe { swap::<S::Words, N>(8 / N, &lines, LINE) };
     }
 }
 
@@ -293,39 +404,36 @@ impl Lines for Group<'_> {
     }
 }
 
-/// Asks for the next line of as many rows as a square has.
-///
-/// # Safety
-///
-/// As many offsets are readable.
+/// Asks for so many bits, whole lines, of some rows.
 #[inline(always)]
-unsafe fn ask(from: Place<*const u8>, rows: *const isize, first: bool) {
-    for i in 0..LINE {
-        // SAFETY: the caller's promise.
-        let (byte, _) = from.step(unsafe { *rows.add(i) }).byte();
-        // All but the last byte were in the line before.
-        prefetch(byte.wrapping_add(LINE - 1));
+fn ask(from: Place<*const u8>, rows: &[isize], bits: usize, first: bool) {
+    for &row in rows {
+        let (byte, _) = from.step(row).byte();
+        // All but the last byte of the first line were in the line before.
+        for line in (0..bits / 8).step_by(LINE) {
+            prefetch(byte.wrapping_add(line + LINE - 1));
+        }
         if first {
             prefetch(byte);
         }
     }
 }
 
-/// Transposes a square of a line's bytes to columns that lie `pitch` bytes apart.
+/// Transposes a square, a line wide, of elements of `W` bytes to columns that lie `pitch` bytes apart.
 ///
 /// # Safety
 ///
 /// The square is readable, and a line writable for each column.
 #[inline(always)]
-unsafe fn transpose<S: Half>(square_at: *const u8, columns: *mut u8, pitch: usize) {
-    let n = S::Wide::BYTES;
-    for down in (0..LINE).step_by(n) {
-        for along in (0..LINE).step_by(n) {
+unsafe fn transpose<S: Half, const W: usize>(square_at: *const u8, columns: *mut u8, pitch: usize) {
+    let n = S::Wide::BYTES / W;
+    for down in (0..LINE / W).step_by(n) {
+        for along in (0..LINE / W).step_by(n) {
             // SAFETY: rows `down..` and columns `along..` of the square.
             unsafe {
-                square::<S::Wide, 1>(
-                    |i| square_at.add((down + i) * LINE + along),
-                    |m, v: S::Wide| v.store(columns.add((along + m) * pitch + down)),
+                square::<S::Wide, W>(
+                    |i| square_at.add((down + i) * LINE + along * W),
+                    |m, v: S::Wide| v.store(columns.add((along + m) * pitch + down * W)),
                 );
             }
         }

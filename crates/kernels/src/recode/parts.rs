@@ -3,7 +3,7 @@
 use super::block::{Mid, Reading, Recipe, Writing};
 use super::blocks::{Blocks, Limits};
 use super::code::{Code, Recoding};
-use super::panel::Panel;
+use super::panel::{Panel, Unit};
 use super::pass::Pass;
 use super::recipe::Bits;
 use super::roles::Roles;
@@ -75,6 +75,8 @@ impl How {
                 Body::Runs(runs())
             } else if let Some(reversing) = self.reversing(loops, &ways, bits.0 / 8) {
                 Body::Bytes(reversing)
+            } else if let Some(panel) = self.number_panel(loops, &ways, bits) {
+                Body::Panel(Box::new(panel))
             } else {
                 Body::Blocks(self.number_blocks(loops, ways, bits))
             };
@@ -111,6 +113,21 @@ impl How {
         };
         let loops: Vec<Loop> = loops.iter().map(in_bytes).collect();
         Prepared::reversing(width, part, &loops, self.isa, self.stream)
+    }
+
+    /// A transpose of numbers that become wider or narrower, past the caches.
+    fn number_panel(
+        &self,
+        loops: &[Loop],
+        ways: &[Way],
+        (from, to): (usize, usize),
+    ) -> Option<Panel> {
+        let &[way] = ways else { return None };
+        if !self.stream || from == to {
+            return None;
+        }
+        let roles = Roles::of(loops, from, to);
+        Panel::new(Unit::Numbers(way), loops, &roles, self.isa)
     }
 
     /// Numbers in blocks: written anew when they are read, and moved from there.
@@ -195,7 +212,8 @@ impl How {
         {
             self.with_rest(bits, &[row], |bits| bits.unweave(&bits.roles()))
         } else if self.stream
-            && let Some(panel) = Panel::new(bits.from, loops, &roles.rows, &roles.columns, self.isa)
+            && let unit = Unit::Packed(bits.from)
+            && let Some(panel) = Panel::new(unit, loops, roles, self.isa)
         {
             vec![Part::whole(Body::Panel(Box::new(panel)))]
         } else if columns * bits.from < 8 * LINE

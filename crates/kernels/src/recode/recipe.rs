@@ -9,7 +9,7 @@
 //! - [`weave`](Bits::weave) and [`unweave`](Bits::unweave): the same for few rows that become one run, or one run that
 //!   becomes few rows, where their number is no multiple of `n`: as many bytes as there are rows hold `n` columns;
 //! - [`merge`](Bits::merge) and [`split`](Bits::split): rows of bytes become rows of packed elements, and back;
-//! - a [`Panel`](super::panel::Panel) does so in strips, where it is large and columns do not begin on lines;
+//! - a [`Panel`](super::panel::Panel) does so in strips, where it is large and past the caches;
 //! - [`shift`](Bits::shift): elements that keep their order, but not their place in a byte;
 //! - [`one_by_one`](Bits::one_by_one): whatever there is, every element in a byte of its own.
 

@@ -13,19 +13,25 @@ pub(super) struct Roles {
 }
 
 impl Bits<'_> {
-    /// The roles of the loops; a loop that would have two is of neither run.
     pub(super) fn roles(&self) -> Roles {
+        Roles::of(self.loops, self.from, self.to)
+    }
+}
+
+impl Roles {
+    /// The roles of the loops of elements of so many bits on either side; a loop that would have two is of neither run.
+    pub(super) fn of(loops: &[Loop], from: usize, to: usize) -> Roles {
         let chain = |stride: fn(&Loop) -> isize, bits: usize| {
             let mut chain = Vec::new();
             let mut run = bits;
-            while let Some(i) = self.loops.iter().position(|l| stride(l) == run as isize) {
+            while let Some(i) = loops.iter().position(|l| stride(l) == run as isize) {
                 chain.push(i);
-                run *= self.loops[i].extent;
+                run *= loops[i].extent;
             }
             chain
         };
-        let all_rows = chain(|l| l.destination, self.to);
-        let all_columns = chain(|l| l.source, self.from);
+        let all_rows = chain(|l| l.destination, to);
+        let all_columns = chain(|l| l.source, from);
         // Each ends where the other begins, or where both would go on with the same loop.
         let until = |chain: &[usize], other: &[usize]| -> Vec<usize> {
             let ends = |at: usize, i: &usize| match other.iter().position(|o| o == i) {
@@ -43,12 +49,10 @@ impl Bits<'_> {
             columns,
             others: Vec::new(),
         };
-        roles.find_others(self.loops.len());
+        roles.find_others(loops.len());
         roles
     }
-}
 
-impl Roles {
     fn find_others(&mut self, count: usize) {
         let known = |i: &usize| self.rows.contains(i) || self.columns.contains(i);
         self.others = (0..count).filter(|i| !known(i)).collect();

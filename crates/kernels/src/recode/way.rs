@@ -179,7 +179,7 @@ rewrite!(Swap16, u128: 128, u128: 128, |x| x.swap_bytes());
 rewrite!(NarrowBfloat, u32: 32, u16: 16, |x| narrow_bfloat(u32::from_le(x)).to_le());
 rewrite!(WidenBfloat, u16: 16, u32: 32, |x| widen_bfloat(u16::from_le(x)).to_le());
 
-struct NarrowHalf;
+pub(super) struct NarrowHalf;
 
 impl Rewrite for NarrowHalf {
     type From = u32;
@@ -199,7 +199,7 @@ impl Rewrite for NarrowHalf {
     }
 }
 
-struct WidenHalf;
+pub(super) struct WidenHalf;
 
 impl Rewrite for WidenHalf {
     type From = u16;
