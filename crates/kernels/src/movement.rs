@@ -253,6 +253,24 @@ impl Move {
         self.nest.bytes
     }
 
+    /// As [`bytes`](Move::bytes), with what lies between elements where gaps are less than a cache line: what memory
+    /// brings and takes, about.
+    pub fn touched(&self) -> usize {
+        let touched = |stride| self.nest.touched(stride) / 2;
+        (touched(|l: &Loop| l.source) + touched(|l: &Loop| l.destination)).max(self.nest.bytes)
+    }
+
+    /// The fewest bytes that lie side by side in the source or in the destination, as far as one loop goes.
+    pub fn row(&self) -> usize {
+        let along = |stride: fn(&Loop) -> isize| {
+            let width = self.nest.width;
+            let mut loops = self.nest.loops.iter();
+            let along = loops.find(|l| stride(l).unsigned_abs() == width);
+            along.map_or(width, |l| l.extent * width)
+        };
+        along(|l| l.source).min(along(|l| l.destination))
+    }
+
     /// The bytes that the source must have at least.
     pub fn source_len(&self) -> usize {
         self.nest.source_end

@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::error::{Buffer, NestError};
+use crate::simd::LINE;
 
 /// The loops of a nest, outermost first.
 pub(crate) type Loops = SmallVec<[Loop; 4]>;
@@ -129,6 +130,29 @@ impl Nest {
         sort(&mut nest.loops);
         merge(&mut nest.loops);
         Ok(nest)
+    }
+}
+
+impl Nest {
+    /// The bytes of a side's elements, with gaps between them of less than a line.
+    pub(crate) fn touched(&self, stride: fn(&Loop) -> isize) -> usize {
+        let mut loops: Loops = self
+            .loops
+            .iter()
+            .copied()
+            .filter(|l| stride(l) != 0)
+            .collect();
+        loops.sort_unstable_by_key(|l| stride(l).unsigned_abs());
+        let (mut reach, mut count) = (self.width, 1usize);
+        for l in loops {
+            let step = stride(&l).unsigned_abs();
+            if count == 1 && step < reach + LINE {
+                reach += (l.extent - 1) * step;
+            } else {
+                count = count.saturating_mul(l.extent);
+            }
+        }
+        count.saturating_mul(reach)
     }
 }
 

@@ -8,7 +8,7 @@ use minormajor_kernels::Kernel;
 
 use super::job::Job;
 use super::{Relayout, Sharing};
-use crate::machine::{Level, Machine, Work};
+use crate::machine::{Level, Machine, Moved, Work};
 use crate::memory::ExtraMemory;
 
 /// How a plan will run on a machine: what was chosen, why, and what is to be expected.
@@ -102,9 +102,14 @@ impl Relayout {
     fn work(&self) -> Work {
         let moves = self.moves.iter();
         let moves: Vec<_> = moves
-            .map(|job| (job.kernel(), job.bytes(), job.entries()))
+            .map(|job| Moved {
+                kernel: job.kernel(),
+                bytes: job.touched(),
+                entries: job.entries(),
+                row: job.row(),
+            })
             .collect();
-        let moved: usize = moves.iter().map(|&(_, bytes, _)| bytes).sum();
+        let moved: usize = moves.iter().map(|moved| moved.bytes).sum();
         let filled = self.fills.iter().map(Job::bytes).sum();
         let positions = self
             .general

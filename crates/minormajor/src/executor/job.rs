@@ -162,6 +162,22 @@ impl Job {
         }
     }
 
+    /// As [`bytes`](Job::bytes), with what lies between elements in lines.
+    pub(super) fn touched(&self) -> usize {
+        match &self.work {
+            Work::Move(kernel) => kernel.touched(),
+            _ => self.bytes(),
+        }
+    }
+
+    /// The fewest bytes that lie side by side on a side, as far as one loop goes.
+    pub(super) fn row(&self) -> usize {
+        match &self.work {
+            Work::Move(kernel) => kernel.row(),
+            _ => usize::MAX,
+        }
+    }
+
     /// How often its kernel is entered.
     pub(super) fn entries(&self) -> usize {
         match &self.work {

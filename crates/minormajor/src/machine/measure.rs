@@ -2,10 +2,11 @@
 
 use std::time::Instant;
 
+use minormajor_core::plan::ByteOrders;
 use minormajor_core::{ArrayShape, ElementType, Plan, Shape, StridedView};
 use minormajor_kernels::{Caches, Memory, Pages};
 
-use super::{Level, Machine, Rates};
+use super::{Level, Machine, ROW, RUN, Rate, Rates, Rewrites, START};
 use crate::Relayout;
 
 /// Most bytes of the two buffers together.
@@ -83,116 +84,165 @@ impl std::ops::DerefMut for Buffer {
 impl Buffers {
     /// The rates of arrays of about so many bytes.
     fn rates(&mut self, bytes: usize, threads: usize) -> Rates {
-        let copy = self.copy(bytes, 1);
+        let mut of = |from: String, to: String| self.relayout(&from, &to, threads);
         let mut rates = Rates {
-            copy,
-            copy_on_all: copy,
-            least_on_all: copy,
+            long: of(format!("u8[{bytes}]{{0}}"), format!("u8[{bytes}]{{0}}")),
             ..Rates::default()
         };
-        if threads > 1 {
-            rates.copy_on_all = self.copy(bytes, threads).min(copy);
-            let side = ((bytes / 8) as f64).sqrt() as usize / 16 * 16;
-            let transpose = self.relayout(
-                &format!("u64[{side},{side}]{{1,0}}"),
-                &format!("u64[{side},{side}]{{0,1}}"),
-                threads,
-            );
-            rates.least_on_all = rates.copy_on_all.min(transpose);
-        }
         for (i, &element) in ["u8", "u16", "u32", "u64", "c128"].iter().enumerate() {
             let width = 1 << i;
             // A little longer than wide, and no power of two.
             let rows = ((bytes / width) as f64).sqrt() as usize * 9 / 8 / 16 * 16;
             let columns = bytes / width / rows / 16 * 16;
-            rates.transpose[i] = self.relayout(
-                &format!("{element}[{rows},{columns}]{{1,0}}"),
-                &format!("{element}[{rows},{columns}]{{0,1}}"),
-                1,
+            rates.transpose[i] = of(
+                format!("{element}[{rows},{columns}]{{1,0}}"),
+                format!("{element}[{rows},{columns}]{{0,1}}"),
             );
             let points = bytes / width / 3;
-            rates.weave[i] = self.relayout(
-                &format!("{element}[3,{points}]{{1,0}}"),
-                &format!("{element}[3,{points}]{{0,1}}"),
-                1,
+            rates.weave[i] = of(
+                format!("{element}[3,{points}]{{1,0}}"),
+                format!("{element}[3,{points}]{{0,1}}"),
             );
         }
-        let runs = ((bytes / 64) as f64).sqrt() as usize;
-        rates.runs = self.relayout(
-            &format!("u8[{runs},{runs},64]{{2,1,0}}"),
-            &format!("u8[{runs},{runs},64]{{2,0,1}}"),
-            1,
+        // Runs and rows that neither begin nor end on lines.
+        let runs = ((bytes / RUN) as f64).sqrt() as usize;
+        rates.runs = of(
+            format!("u8[{runs},{runs},{RUN}]{{2,1,0}}"),
+            format!("u8[{runs},{runs},{RUN}]{{2,0,1}}"),
         );
-        rates.element = self.every_second(bytes / 2);
+        let (short, blocks) = (ROW / 4, bytes / ROW / 500);
+        rates.rows = of(
+            format!("u32[{blocks},{short},500]{{2,1,0}}"),
+            format!("u32[{blocks},{short},500]{{1,2,0}}"),
+        );
+        let cubes = bytes / 49 / 4;
+        rates.gather = of(
+            format!("u32[{cubes},7,7]{{2,1,0}}"),
+            format!("u32[{cubes},7,7]{{1,2,0}}"),
+        );
+        // Columns begin inside lines.
+        let side = |elements: usize| (elements as f64).sqrt() as usize / 32 * 32 - 2;
+        let mut rewritten = |from: &str, to: &str, side: usize, layout: [&str; 2]| {
+            of(
+                format!("{from}[{side},{side}]{{{}}}", layout[0]),
+                format!("{to}[{side},{side}]{{{}}}", layout[1]),
+            )
+        };
+        let (nibbles, numbers) = (side(bytes), side(bytes / 4));
+        rates.bits = Rewrites {
+            runs: rewritten("u4", "u4", nibbles, ["1,0:E(4)", "1,0"]),
+            blocks: rewritten("u4", "u4", nibbles, ["1,0:E(4)", "0,1"]),
+        };
+        rates.packed = rewritten("u4", "u4", nibbles, ["1,0:E(4)", "0,1:E(4)"]);
+        rates.numbers = Rewrites {
+            runs: rewritten("f32", "bf16", numbers, ["1,0", "1,0"]),
+            blocks: rewritten("f32", "bf16", numbers, ["1,0", "0,1"]),
+        };
+        rates.copy = self.copy(bytes, threads);
+        rates.element = self.every_second(bytes / 2, threads);
         rates
     }
 
     /// Nanoseconds of a position of a plan without boxes: too many to depend on where it lies.
     fn position(&mut self) -> f64 {
         let (from, to) = ("u8[99,127]{1,0:T(*,3)}", "u8[99,127]{0,1:T(*,5)}");
-        self.relayout(from, to, 1)
+        let plan = plan(from, to);
+        plan.map_or(0.0, |plan| {
+            self.run(&plan, 1) / plan.destination_bytes() as f64
+        })
     }
 
-    /// Nanoseconds a byte of a copy, cut into as many parts as threads.
-    fn copy(&mut self, bytes: usize, threads: usize) -> f64 {
-        let part = bytes.div_ceil(threads);
-        let source = &self.source[..bytes];
-        let destination = &mut self.destination[..bytes];
+    /// A byte of `memcpy`, on all threads cut into as many parts.
+    fn copy(&mut self, bytes: usize, threads: usize) -> Rate {
         let repeats = repeats(bytes);
-        let nanos = median(|| {
-            std::thread::scope(|scope| {
-                let mut parts = source.chunks(part).zip(destination.chunks_mut(part));
-                let own = parts.next();
-                let work = move |(from, to): (&[u8], &mut [u8])| {
-                    for _ in 0..repeats {
-                        to.copy_from_slice(std::hint::black_box(from));
+        let mut on = |threads: usize| {
+            let part = bytes.div_ceil(threads);
+            let source = &self.source[..bytes];
+            let destination = &mut self.destination[..bytes];
+            least(|| {
+                std::thread::scope(|scope| {
+                    let mut parts = source.chunks(part).zip(destination.chunks_mut(part));
+                    let own = parts.next();
+                    let work = move |(from, to): (&[u8], &mut [u8])| {
+                        for _ in 0..repeats {
+                            to.copy_from_slice(std::hint::black_box(from));
+                        }
+                    };
+                    for pair in parts {
+                        scope.spawn(move || work(pair));
                     }
-                };
-                for pair in parts {
-                    scope.spawn(move || work(pair));
-                }
-                own.into_iter().for_each(work);
-            });
-        });
-        nanos / (repeats * bytes) as f64
-    }
-
-    /// Nanoseconds a byte of a relayout; 0 if there is none, which no pair here is.
-    fn relayout(&mut self, from: &str, to: &str, threads: usize) -> f64 {
-        let parse = |text: &str| -> Option<ArrayShape> {
-            Some(text.parse::<Shape>().ok()?.as_array().ok()?.clone())
+                    own.into_iter().for_each(work);
+                });
+            }) / repeats as f64
         };
-        let plan = || Plan::new(&parse(from)?, &parse(to)?).ok();
-        plan().map_or(0.0, |plan| self.plan(&plan, threads))
+        Rate::new(bytes, threads, &mut on)
     }
 
-    /// Nanoseconds of a single element of a line whose elements lie apart.
-    fn every_second(&mut self, bytes: usize) -> f64 {
+    /// A byte of a relayout; 0 if there is none, which no pair here is.
+    fn relayout(&mut self, from: &str, to: &str, threads: usize) -> Rate {
+        let plan = plan(from, to);
+        plan.map_or(Rate::default(), |plan| self.plan(&plan, threads))
+    }
+
+    /// A single element of a line whose elements lie apart.
+    fn every_second(&mut self, bytes: usize, threads: usize) -> Rate {
         let count = (bytes / 4) as i64;
         let view = |stride| StridedView::new(ElementType::U32, &[count], &[stride], 0).ok();
         let plan = || Plan::new(&view(8)?, &view(4)?).ok();
-        plan().map_or(0.0, |plan| 4.0 * self.plan(&plan, 1))
+        let rate = plan().map_or(Rate::default(), |plan| self.plan(&plan, threads));
+        Rate {
+            one: 4.0 * rate.one,
+            all: 4.0 * rate.all,
+        }
     }
 
-    fn plan(&mut self, plan: &Plan, threads: usize) -> f64 {
+    fn plan(&mut self, plan: &Plan, threads: usize) -> Rate {
+        let bytes = (plan.source_bytes() + plan.destination_bytes()) as usize / 2;
+        Rate::new(bytes, threads, &mut |threads| self.run(plan, threads))
+    }
+
+    /// Nanoseconds of a run.
+    fn run(&mut self, plan: &Plan, threads: usize) -> f64 {
         let Ok(relayout) = Relayout::new(plan) else {
             return 0.0;
         };
         let relayout = relayout.threads(threads);
-        let bytes = relayout.destination_bytes();
-        let repeats = repeats(bytes);
+        let repeats = repeats(relayout.destination_bytes());
         let (source, destination) = (&self.source, &mut self.destination);
         let mut done = true;
-        let nanos = median(|| {
+        let nanos = least(|| {
             for _ in 0..repeats {
                 done &= relayout.run(source, destination).is_ok();
             }
         });
-        if done {
-            nanos / (repeats * bytes) as f64
-        } else {
-            0.0
+        if done { nanos / repeats as f64 } else { 0.0 }
+    }
+}
+
+impl Rate {
+    /// Of work on so many bytes, which takes so long on one thread and on all.
+    fn new(bytes: usize, threads: usize, nanos: &mut dyn FnMut(usize) -> f64) -> Rate {
+        let one = nanos(1);
+        let all = match threads {
+            1 => one,
+            _ => (nanos(threads) - START).clamp(one / threads as f64, one),
+        };
+        Rate {
+            one: one / bytes as f64,
+            all: all / bytes as f64,
         }
+    }
+}
+
+fn plan(from: &str, to: &str) -> Option<Plan> {
+    let parse = |text: &str| -> Option<ArrayShape> {
+        Some(text.parse::<Shape>().ok()?.as_array().ok()?.clone())
+    };
+    let (from, to) = (parse(from)?, parse(to)?);
+    if from.element_type() == to.element_type() {
+        Plan::new(&from, &to).ok()
+    } else {
+        Plan::converting(&from, &to, ByteOrders::default()).ok()
     }
 }
 
@@ -201,13 +251,13 @@ fn repeats(bytes: usize) -> usize {
     (4 << 20) / bytes.max(64 << 10) + 1
 }
 
-/// Nanoseconds, the median of three after one that warms the caches where they matter.
-fn median(mut call: impl FnMut()) -> f64 {
-    let mut nanos = [0.0; 3].map(|_: f64| {
+/// Nanoseconds, the least of three, of which the first warms the caches where they matter: what disturbs a measurement
+/// only makes it longer.
+fn least(mut call: impl FnMut()) -> f64 {
+    let nanos = [0.0; 3].map(|_: f64| {
         let start = Instant::now();
         call();
         start.elapsed().as_nanos() as f64
     });
-    nanos.sort_by(f64::total_cmp);
-    nanos[1]
+    nanos.into_iter().fold(f64::INFINITY, f64::min)
 }

@@ -5,7 +5,7 @@ mod measure;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use minormajor_kernels::{Caches, Kernel, Pages};
+use minormajor_kernels::{Caches, Code, Kernel, Pages};
 
 /// A small description of a machine, from which [`Relayout::predict`](crate::Relayout::predict)
 /// says how long a plan will take.
@@ -38,25 +38,57 @@ pub enum Level {
     Memory,
 }
 
-/// Nanoseconds that each kind of work takes for a byte moved, at one level, on one thread.
+/// Nanoseconds that each kind of work takes for a byte moved, at one level.
 #[derive(Clone, Debug, Default)]
 struct Rates {
-    copy: f64,
-    /// Of a copy on all threads together.
-    copy_on_all: f64,
-    /// Of whatever is fastest on all threads together.
-    least_on_all: f64,
-    /// Runs of 64 bytes.
-    runs: f64,
+    /// `memcpy`.
+    copy: Rate,
+    /// Long runs.
+    long: Rate,
+    /// Runs of [`RUN`] bytes.
+    runs: Rate,
     /// By the logarithm of the element's width.
-    transpose: [f64; 5],
-    weave: [f64; 5],
+    transpose: [Rate; 5],
+    weave: [Rate; 5],
+    /// A transpose of 4-byte elements, of which rows or columns have [`ROW`] bytes.
+    rows: Rate,
+    /// Blocks of 4-byte elements.
+    gather: Rate,
+    /// Packed elements that become bytes.
+    bits: Rewrites,
+    /// Packed elements that stay so, in another order.
+    packed: Rate,
+    numbers: Rewrites,
     /// One element by itself, whatever its width.
-    element: f64,
+    element: Rate,
     /// A position of a plan without boxes.
     position: f64,
 }
 
+/// Elements that are written anew.
+#[derive(Clone, Debug, Default)]
+struct Rewrites {
+    /// In the same order.
+    runs: Rate,
+    /// In another order.
+    blocks: Rate,
+}
+
+/// Nanoseconds for a byte.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rate {
+    /// On one thread.
+    one: f64,
+    /// On all threads together.
+    all: f64,
+}
+
+/// Bytes of a short run.
+const RUN: usize = 80;
+/// Bytes of a short row of a transpose,
+const ROW: usize = 24;
+/// and of one that is not short.
+const LONG: usize = 2 * ROW;
 /// What entering a kernel takes, in nanoseconds, beside its bytes.
 const ENTRY: f64 = 8.0;
 /// What starting a run on several threads takes, in nanoseconds.
@@ -109,92 +141,131 @@ impl Machine {
 
     /// Nanoseconds that a copy takes for a byte.
     fn copy(&self, level: Level, threads: usize) -> f64 {
-        let rates = &self.rates[level as usize];
-        self.between(rates.copy, rates.copy_on_all, threads)
+        self.on(self.rates[level as usize].copy, threads)
     }
 
-    /// Nanoseconds on some threads, from those on one and on all: the rate rises evenly.
-    fn between(&self, one: f64, all: f64, threads: usize) -> f64 {
+    /// Nanoseconds on some threads: the speed rises evenly from one to all.
+    fn on(&self, rate: Rate, threads: usize) -> f64 {
         if self.threads == 1 {
-            return one;
+            return rate.one;
         }
         let share = (threads.clamp(1, self.threads) - 1) as f64 / (self.threads - 1) as f64;
-        1.0 / (1.0 / one + (1.0 / all - 1.0 / one) * share)
+        1.0 / (1.0 / rate.one + (1.0 / rate.all - 1.0 / rate.one) * share)
     }
 
     /// How long the work takes on some threads.
     pub(crate) fn time(&self, work: &Work, threads: usize) -> Duration {
+        let threads = threads.max(1);
         let level = self.level(work.footprint);
-        let mut one = 0.0;
-        let mut bytes = 0;
-        for &(kernel, moved, entries) in &work.moves {
-            one += self.cost(kernel, level) * moved as f64 + ENTRY * entries as f64;
-            bytes += moved;
+        let mut nanos = 0.0;
+        for moved in &work.moves {
+            nanos += self.cost(moved, level, threads) * moved.bytes as f64
+                + ENTRY * moved.entries as f64 / threads as f64;
         }
         // A fill only writes: half of what a copy does.
-        one += self.copy(level, 1) / 2.0 * work.filled as f64;
-        bytes += work.filled / 2;
-        let rates = &self.rates[level as usize];
-        one += rates.position * work.positions as f64;
-        let nanos = if threads <= 1 {
-            one
-        } else {
-            // Threads share the work, but not beyond what memory gives them all.
-            let least = self.between(rates.copy, rates.least_on_all, threads);
-            (one / threads as f64).max(least * bytes as f64) + START
-        };
+        nanos += self.copy(level, threads) / 2.0 * work.filled as f64;
+        nanos += self.rates[level as usize].position * work.positions as f64 / threads as f64;
+        if threads > 1 {
+            nanos += START;
+        }
         Duration::from_nanos(nanos as u64 + 30)
     }
 
     /// Nanoseconds for a byte.
-    fn cost(&self, kernel: Kernel, level: Level) -> f64 {
+    fn cost(&self, moved: &Moved, level: Level, threads: usize) -> f64 {
         let rates = &self.rates[level as usize];
+        let on = |rate: Rate| self.on(rate, threads);
         let by_width = |width: usize| (width.trailing_zeros() as usize).min(4);
-        match kernel {
+        match moved.kernel {
             Kernel::Nothing => 0.0,
-            // Runs of a page and more are copies; shorter ones lie between, evenly in the
-            // logarithm.
-            Kernel::Copy { run } => {
-                let share = (4096.0 / run.clamp(64, 4096) as f64).log2() / 6.0;
-                rates.copy + (rates.runs - rates.copy).max(0.0) * share
+            // Runs of a page and more are copies; shorter ones lie between.
+            Kernel::Copy { run } => between(run, (RUN, on(rates.runs)), (4096, on(rates.long))),
+            Kernel::Repeat { .. } => self.copy(level, threads) / 2.0,
+            Kernel::Transpose { width, .. } => {
+                let long = on(rates.transpose[by_width(width)]);
+                let short = long * on(rates.rows) / on(rates.transpose[2]);
+                between(moved.row, (ROW, short.max(long)), (LONG, long))
             }
-            Kernel::Repeat { .. } => self.copy(level, 1) / 2.0,
-            Kernel::Transpose { width, .. } => rates.transpose[by_width(width)],
-            Kernel::Weave { width, .. } | Kernel::Gather { width, .. } => {
-                rates.weave[by_width(width)]
+            Kernel::Weave { width, .. } => on(rates.weave[by_width(width)]),
+            // So much an element.
+            Kernel::Gather { width, .. } => on(rates.gather) * (4.0 / width as f64).max(0.5),
+            Kernel::Rewrite { recoding, run, .. } => {
+                let rewrites = match recoding.source {
+                    Code::Number { .. } => &rates.numbers,
+                    Code::Bits(_) => &rates.bits,
+                };
+                on(match run {
+                    Some(_) => rewrites.runs,
+                    None if recoding.source == recoding.destination => rates.packed,
+                    None => rewrites.blocks,
+                })
             }
-            Kernel::Strided { width } => rates.element / width as f64,
-            _ => rates.element,
+            Kernel::Strided { width } => on(rates.element) / width as f64,
+            _ => on(rates.element),
         }
     }
+}
+
+/// What lies between two rates, of so many bytes each: what is the same for every run is shared by its bytes.
+fn between(bytes: usize, short: (usize, f64), long: (usize, f64)) -> f64 {
+    let of_one = |bytes: usize| 1.0 / bytes as f64;
+    let share = of_one(bytes.clamp(short.0, long.0)) - of_one(long.0);
+    long.1 + (short.1 - long.1) * share / (of_one(short.0) - of_one(long.0))
 }
 
 /// What a prepared plan does, as far as its time depends on it.
 pub(crate) struct Work {
     /// Bytes of source and destination that are touched.
     pub footprint: usize,
-    /// The kernel of every box, the bytes that it moves, and how often it is entered.
-    pub moves: Vec<(Kernel, usize, usize)>,
+    pub moves: Vec<Moved>,
     /// Bytes of padding that are written.
     pub filled: usize,
     /// Positions that are looked up one by one.
     pub positions: usize,
 }
 
+/// A box that is moved.
+pub(crate) struct Moved {
+    pub kernel: Kernel,
+    /// Half of the bytes of lines that are read and written.
+    pub bytes: usize,
+    /// How often the kernel is entered.
+    pub entries: usize,
+    /// The fewest bytes that lie side by side on a side, as far as one loop goes.
+    pub row: usize,
+}
+
 #[cfg(test)]
 mod tests {
+    use minormajor_kernels::Recoding;
+
     use super::*;
 
     fn machine() -> Machine {
-        let rates = |scale: f64| Rates {
-            copy: 0.02 * scale,
-            copy_on_all: 0.01 * scale,
-            least_on_all: 0.01 * scale,
-            runs: 0.04 * scale,
-            transpose: [0.03 * scale; 5],
-            weave: [0.05 * scale; 5],
-            element: scale,
-            position: 10.0,
+        let rates = |scale: f64| {
+            // Five threads are twice as fast as one.
+            let rate = |one: f64| Rate {
+                one: one * scale,
+                all: one * scale / 2.0,
+            };
+            let rewrites = Rewrites {
+                runs: rate(0.02),
+                blocks: rate(0.03),
+            };
+            Rates {
+                copy: rate(0.02),
+                long: rate(0.02),
+                runs: rate(0.04),
+                transpose: [0.05, 0.04, 0.03, 0.03, 0.03].map(rate),
+                weave: [rate(0.05); 5],
+                rows: rate(0.06),
+                gather: rate(0.05),
+                bits: rewrites.clone(),
+                packed: rate(0.04),
+                numbers: rewrites,
+                element: rate(1.0),
+                position: 10.0,
+            }
         };
         Machine {
             threads: 5,
@@ -224,35 +295,62 @@ mod tests {
         }
     }
 
+    fn moved(kernel: Kernel, row: usize) -> Moved {
+        Moved {
+            kernel,
+            bytes: 1 << 30,
+            entries: 1,
+            row,
+        }
+    }
+
+    fn transpose(width: usize, row: usize) -> Moved {
+        let isa = "portable";
+        moved(Kernel::Transpose { width, isa }, row)
+    }
+
     #[test]
-    fn times_grow_with_bytes_and_shrink_with_threads_down_to_a_copy() {
+    fn times_grow_with_bytes_and_shrink_with_threads() {
         let machine = machine();
         let bytes = 1 << 30;
         let work = Work {
             footprint: 2 * bytes,
-            moves: vec![(
-                Kernel::Transpose {
-                    width: 4,
-                    isa: "portable",
-                },
-                bytes,
-                1,
-            )],
+            moves: vec![transpose(4, 4096)],
             filled: 0,
             positions: 0,
         };
         let seconds = |threads| machine.time(&work, threads).as_secs_f64();
         assert!((seconds(1) / (0.15e-9 * bytes as f64) - 1.0).abs() < 1e-3);
         assert!(seconds(2) < seconds(1));
-        // Five threads copy in 0.05 ns a byte, and transpose no faster.
-        assert!((seconds(5) / (0.05e-9 * bytes as f64) - 1.0).abs() < 1e-2);
+        assert!((seconds(5) / (0.075e-9 * bytes as f64) - 1.0).abs() < 1e-2);
     }
 
     #[test]
-    fn short_runs_lie_between_copies_and_the_shortest_runs() {
+    fn short_runs_and_rows_share_what_each_of_them_costs() {
         let machine = machine();
-        let cost = |run| machine.cost(Kernel::Copy { run }, Level::Core);
-        assert_eq!((cost(64), cost(4096), cost(1 << 20)), (0.04, 0.02, 0.02));
-        assert!((cost(512) - 0.03).abs() < 1e-9);
+        let cost = |moved: Moved| machine.cost(&moved, Level::Core, 1);
+        let runs = |run| cost(moved(Kernel::Copy { run }, run));
+        assert_eq!((runs(64), runs(RUN), runs(1 << 20)), (0.04, 0.04, 0.02));
+        assert!((runs(2 * RUN) - 0.03).abs() < 5e-4);
+        // Rows of other elements cost as much more as those that were measured.
+        let rows = |width, row| cost(transpose(width, row));
+        assert!((rows(4, ROW) - 0.06).abs() < 1e-9 && (rows(1, ROW) - 0.10).abs() < 1e-9);
+        assert!((rows(4, LONG) - 0.03).abs() < 1e-9);
+    }
+
+    #[test]
+    fn elements_that_are_written_anew_have_rates_of_their_own() {
+        let machine = machine();
+        let cost = |from, to, run| {
+            let recoding = Recoding {
+                source: Code::Bits(from),
+                destination: Code::Bits(to),
+            };
+            let isa = "portable";
+            let kernel = Kernel::Rewrite { recoding, run, isa };
+            machine.cost(&moved(kernel, usize::MAX), Level::Core, 1)
+        };
+        let costs = (cost(4, 8, Some(99)), cost(4, 8, None), cost(4, 4, None));
+        assert_eq!(costs, (0.02, 0.03, 0.04));
     }
 }
