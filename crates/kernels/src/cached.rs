@@ -257,32 +257,48 @@ where
         while p < height {
             let end = (p + STRIP).min(height);
             // What is left beside whole squares is moved back to be whole, so some elements are written twice: if it is
-            // most of a square, by one of these, otherwise by small ones.
+            // most of a square, by one of these, otherwise by small ones, where these are much smaller.
+            let small = const { V::BYTES > 2 * Q::BYTES };
             let left = (end - p) % n;
-            let whole = if 2 * left > n { end } else { end - left };
+            let whole = if small && 2 * left <= n {
+                end - left
+            } else {
+                end
+            };
             let mut q = 0;
             while q < breadth {
-                let wide = !self.crowded && 2 * (breadth - q) > n;
+                let wide = !small || !self.crowded && 2 * (breadth - q) > n;
                 let side = if wide { n } else { c };
                 q = q.min(breadth - side);
                 let mut r = p;
-                while r < whole {
+                while wide && r < whole {
                     r = r.min(height - n);
-                    // SAFETY: rows r..r + n and columns q..q + side are of the plane.
+                    // SAFETY: rows r..r + n and columns q..q + n are of the plane.
                     unsafe {
                         let rows = rows(from.add(q * W), r);
                         let columns = columns(to.add(r * W), q);
-                        let put = |m, v: V| order.mix(v).store(columns.at(m).cast_mut());
-                        if !wide {
-                            block::<V, W>(|i| rows.at(i), put);
-                        } else {
-                            if far {
-                                for i in 0..n {
-                                    prefetch(rows.at(i).wrapping_add(AHEAD));
-                                }
+                        if far {
+                            for i in 0..n {
+                                prefetch(rows.at(i).wrapping_add(AHEAD));
                             }
-                            square::<V, W>(|i| rows.at(i), put);
                         }
+                        square::<V, W>(
+                            |i| rows.at(i),
+                            |m, v: V| order.mix(v).store(columns.at(m).cast_mut()),
+                        );
+                    }
+                    r += n;
+                }
+                while r < whole {
+                    r = r.min(height - n);
+                    // SAFETY: rows r..r + n and columns q..q + c are of the plane.
+                    unsafe {
+                        let rows = rows(from.add(q * W), r);
+                        let columns = columns(to.add(r * W), q);
+                        block::<V, W>(
+                            |i| rows.at(i),
+                            |m, v: V| order.mix(v).store(columns.at(m).cast_mut()),
+                        );
                     }
                     r += n;
                 }

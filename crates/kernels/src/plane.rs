@@ -4,7 +4,7 @@
 //! is one loop or several joined, so p and q run across loops of any extents.
 //!
 //! ```text
-//! for a strip of some 128 rows:                     pointers to the rows are made once
+//! for a strip of 128 rows or so:                    pointers to the rows are made once
 //!     for each block of columns, walking forward:   a cache line of every row is read once, whole
 //!         for each block of rows in the strip:      transposed in registers
 //!             write a vector to each column         consecutive blocks fill consecutive lines
@@ -28,6 +28,8 @@ use crate::staged::{PACKED, Packed, Staged};
 
 /// Rows of a strip.
 pub(crate) const STRIP: usize = 128;
+/// Rows of a strip of bytes that is walked, so that what it writes to a column is not too short.
+const TALL: usize = 2 * STRIP;
 /// How many bytes of each row ahead are asked for.
 pub(crate) const AHEAD: usize = 256;
 /// How many bytes ahead are asked for in all rows together, where there are few of them.
@@ -240,22 +242,23 @@ impl<V: Vector, O: Order, const W: usize, const STREAM: bool> Work for Strips<'_
         } = at;
         let (n, group) = (V::BYTES / W, LINE / W);
         let columns = plane.columns.len;
-        let (mut from, mut next) = (Pointers::<STRIP>::new(), Pointers::<STRIP>::new());
+        let strip = const { if W == 1 { TALL } else { STRIP } };
+        let (mut from, mut next) = (Pointers::<TALL>::new(), Pointers::<TALL>::new());
         let mut to = Pointers::<LINE>::new();
         let mut ahead = plane.rows.cursor(first);
-        next.take(&mut ahead, source, STRIP.min(end - first));
+        next.take(&mut ahead, source, strip.min(end - first));
         let mut p = first;
         while p < end {
-            let mut count = STRIP.min(end - p);
+            let mut count = strip.min(end - p);
             if count < n {
                 (p, count) = (end - n, n);
                 from.take(&mut plane.rows.cursor(p), source, count);
             } else {
                 from.clone_from(&next);
                 if p + count < end {
-                    next.take(&mut ahead, source, STRIP);
+                    next.take(&mut ahead, source, strip);
                 } else if STREAM {
-                    next.take(&mut plane.rows.cursor(first), upcoming, STRIP);
+                    next.take(&mut plane.rows.cursor(first), upcoming, strip);
                 }
             }
             let mut walk = plane.columns.cursor(0);
