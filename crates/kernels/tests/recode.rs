@@ -142,8 +142,8 @@ fn nests(codes: Vec<(Recoding, (usize, usize))>) -> impl Strategy<Value = Case> 
         })
 }
 
-/// Matrices whose order changes, of at least as many rows and columns as two lines have elements: what is moved a line
-/// of every row and column at a time. From any place on, with rows and columns that begin anywhere; rows are one loop or
+/// Matrices whose order changes, of eight lines in a column at least and one in a row: what is moved a line of every row
+/// and column at a time. From any place on, with rows and columns that begin anywhere; rows are one loop or
 /// two, and there may be several matrices.
 fn matrices() -> impl Strategy<Value = Case> {
     let codes = prop_oneof![
@@ -158,30 +158,35 @@ fn matrices() -> impl Strategy<Value = Case> {
         1usize..3,
         prop::array::uniform4(0usize..4),
         (0usize..70, 0usize..70),
+        any::<bool>(),
     )
-        .prop_map(|((recoding, bits), more, inner, matrices, gaps, places)| {
-            let (from, to) = (bits.0 as isize, bits.1 as isize);
-            let [row_gap, outer_gap, column_gap, gap] = gaps.map(|gap| gap as isize);
-            let least = 1024 / bits.0.min(bits.1).max(2);
-            let outer = (least + more.0).div_ceil(inner);
-            let (rows, columns) = (outer * inner, least + more.1);
-            let row = (columns as isize + row_gap) * from;
-            let outer_row = inner as isize * row + outer_gap * from;
-            let column = (rows as isize + column_gap) * to;
-            let matrix = (outer as isize * outer_row, columns as isize * column);
-            Case {
-                recoding,
-                bits,
-                source: places.0 * bits.0.min(8),
-                destination: places.1 * bits.1.min(8),
-                loops: vec![
-                    l(matrices, matrix.0 + gap * from, matrix.1 + gap * to),
-                    l(outer, outer_row, inner as isize * to),
-                    l(inner, row, to),
-                    l(columns, from, column),
-                ],
-            }
-        })
+        .prop_map(
+            |((recoding, bits), more, inner, matrices, gaps, places, on_lines)| {
+                let (from, to) = (bits.0 as isize, bits.1 as isize);
+                let [row_gap, outer_gap, column_gap, gap] = gaps.map(|gap| gap as isize);
+                let least = 1024 / bits.0.min(bits.1).max(2);
+                let outer = (least + more.0).div_ceil(inner);
+                let (rows, columns) = (outer * inner, least + more.1);
+                let row = (columns as isize + row_gap) * from;
+                let outer_row = inner as isize * row + outer_gap * from;
+                // Columns may all lie alike on lines, wherever the first begins.
+                let line = if on_lines { 512 } else { to };
+                let column = ((rows as isize + column_gap) * to + line - 1) / line * line;
+                let matrix = (outer as isize * outer_row, columns as isize * column);
+                Case {
+                    recoding,
+                    bits,
+                    source: places.0 * bits.0.min(8),
+                    destination: places.1 * bits.1.min(8),
+                    loops: vec![
+                        l(matrices, matrix.0 + gap * from, matrix.1 + gap * line),
+                        l(outer, outer_row, inner as isize * to),
+                        l(inner, row, to),
+                        l(columns, from, column),
+                    ],
+                }
+            },
+        )
 }
 
 /// The bits `at..at + width`, the lowest of a byte first.
