@@ -34,16 +34,18 @@ pub use made::{OnCard, interface};
 /// An array that was given, in the host's memory or in a card's.
 pub enum Given<'py> {
     Host(Array<'py>),
-    Card(CardArray<'py>),
+    /// Boxed: the call of a small array is not to pay for its size.
+    Card(Box<CardArray<'py>>),
 }
 
 impl<'py> Given<'py> {
     /// As [`Array::new`], and arrays on cards.
+    #[inline]
     pub fn new(given: &Bound<'py, PyAny>) -> PyResult<Given<'py>> {
         match Array::new(given) {
             Ok(array) => Ok(Given::Host(array)),
             Err(cause) => match CardArray::new(given)? {
-                Some(array) => Ok(Given::Card(array)),
+                Some(array) => Ok(Given::Card(Box::new(array))),
                 None => Err(cause),
             },
         }
