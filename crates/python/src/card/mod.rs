@@ -155,11 +155,12 @@ impl<'py> CardArray<'py> {
             other => other?,
         };
         let array = dlpack::borrow(&capsule)?;
+        let dtype = dtype::dtype_of(py, array.element_type)?;
         Ok(CardArray {
             given: given.clone(),
-            dtype: dtype::dtype_of(py, array.element_type)?,
+            strides: strides_or_rows(array.strides, &array.sizes, dtype.itemsize())?,
+            dtype,
             sizes: array.sizes,
-            strides: array.strides,
             address: array.address,
             ordinal: usize::try_from(array.device.1).ok(),
             is_read_only: array.is_read_only,
@@ -189,21 +190,12 @@ impl<'py> CardArray<'py> {
         let dtype = PyArrayDescr::new(py, required("typestr")?)?;
         let sizes: Vec<usize> = required("shape")?.extract()?;
         let (address, is_read_only): (u64, bool) = required("data")?.extract()?;
-        let strides: Vec<isize> = match optional("strides")? {
-            Some(strides) => strides.extract()?,
-            None => {
-                let rows = Order::of_letter("C", sizes.len())?;
-                rows.strides(&sizes, dtype.itemsize())?.to_vec()
-            }
-        };
-        if strides.len() != sizes.len() {
-            return Err(crate::text::unequal(sizes.len(), strides.len()));
-        }
+        let strides = optional("strides")?.map(|strides| strides.extract());
         Ok(CardArray {
             given: given.clone(),
+            strides: strides_or_rows(strides.transpose()?, &sizes, dtype.itemsize())?,
             dtype,
             sizes,
-            strides,
             address,
             ordinal: None,
             is_read_only,
@@ -467,6 +459,25 @@ impl<'py> CardArray<'py> {
             storage,
             shape,
         })
+    }
+}
+
+/// The strides that were said, in bytes; where none were, those of row-major elements without gaps.
+///
+/// # Errors
+///
+/// More or fewer strides than sizes.
+fn strides_or_rows(
+    strides: Option<Vec<isize>>,
+    sizes: &[usize],
+    width: usize,
+) -> PyResult<Vec<isize>> {
+    match strides {
+        Some(strides) if strides.len() == sizes.len() => Ok(strides),
+        Some(strides) => Err(crate::text::unequal(sizes.len(), strides.len())),
+        None => Ok(Order::of_letter("C", sizes.len())?
+            .strides(sizes, width)?
+            .to_vec()),
     }
 }
 

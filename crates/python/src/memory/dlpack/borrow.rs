@@ -17,8 +17,8 @@ pub struct Borrowed {
     pub address: u64,
     pub element_type: ElementType,
     pub sizes: Vec<usize>,
-    /// In bytes.
-    pub strides: Vec<isize>,
+    /// In bytes; `None` where the elements are row-major without gaps.
+    pub strides: Option<Vec<isize>>,
     pub is_read_only: bool,
     /// What keeps the memory.
     pub owner: Box<dyn Send + Sync>,
@@ -100,22 +100,21 @@ fn take<M: Managed + 'static>(capsule: &Bound<'_, PyAny>) -> PyResult<Option<Bor
     };
     let sizes = whole(sizes)?;
     let width = i64::from(element_type.byte_width());
-    let strides = match strides {
-        Some(strides) => strides,
-        None => compact(&sizes),
+    let in_bytes = |strides: Vec<i64>| {
+        let strides = strides.iter().map(|stride| {
+            let bytes = stride.checked_mul(width);
+            bytes.and_then(|bytes| isize::try_from(bytes).ok())
+        });
+        let strides = strides.collect::<Option<Vec<_>>>();
+        strides.ok_or_else(|| error("the array is larger than the address space"))
     };
-    let strides = strides.iter().map(|stride| {
-        let bytes = stride.checked_mul(width);
-        bytes.and_then(|bytes| isize::try_from(bytes).ok())
-    });
-    let strides = strides.collect::<Option<Vec<_>>>();
     let address = tensor.data.expose_provenance() as u64;
     Ok(Some(Borrowed {
         device: (tensor.device_type, tensor.device_id),
         address: address.wrapping_add(tensor.byte_offset),
         element_type,
         sizes,
-        strides: strides.ok_or_else(|| error("the array is larger than the address space"))?,
+        strides: strides.map(in_bytes).transpose()?,
         is_read_only,
         owner: Box::new(taken),
     }))
@@ -136,15 +135,4 @@ unsafe fn lists(tensor: &Described) -> (Vec<i64>, Option<Vec<i64>>) {
         (rank == 0 || !numbers.is_null()).then(|| (0..rank).map(read).collect())
     };
     (list(tensor.shape).unwrap_or_default(), list(tensor.strides))
-}
-
-/// Strides of a row-major array, in elements.
-fn compact(sizes: &[usize]) -> Vec<i64> {
-    let mut strides = vec![0; sizes.len()];
-    let mut next = 1i64;
-    for (stride, &size) in strides.iter_mut().zip(sizes).rev() {
-        *stride = next;
-        next = next.saturating_mul(size.max(1) as i64);
-    }
-    strides
 }
