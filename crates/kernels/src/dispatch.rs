@@ -8,6 +8,7 @@ use crate::plane::{self, At, Plane};
 use crate::program::{self, Batch, OutOfBounds};
 use crate::recode::{self, Mix, Place, Way};
 use crate::runs::{self, Rows, Runs};
+use crate::sequence::stage;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::simd::NativeSet;
 use crate::simd::Portable;
@@ -104,6 +105,16 @@ pub(crate) fn widest(isa: Isa) -> usize {
 pub(crate) unsafe fn repeat(isa: Isa, repeat: &Repeat, at: At) {
     // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
     unsafe { with_set!(isa, lines::repeat(repeat, at)) }
+}
+
+/// Streams lines of a stage.
+///
+/// # Safety
+///
+/// As [`stage::lines`]; that the CPU has the set is proved by `isa`.
+pub(crate) unsafe fn staged_lines(isa: Isa, out: stage::Out<'_>) {
+    // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
+    unsafe { with_set!(isa, stage::lines(out)) }
 }
 
 /// Moves elements one by one.

@@ -18,7 +18,7 @@ use crate::simd::{LINE, Set, Vector, Work, near, prefetch};
 /// The most rows of a strip.
 const STRIP: usize = 128;
 /// Bytes that a strip writes to a column, unless one run is longer.
-const PIECE: usize = 8 << 10;
+pub(crate) const PIECE: usize = 8 << 10;
 /// How many bytes of each row ahead are asked for, at least one run.
 const AHEAD: usize = 256;
 

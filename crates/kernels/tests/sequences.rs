@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Gap, Part, SENTINEL, distinct, retile, tunings};
-use minormajor_kernels::{Fill, Loop, Move, NestError, Sequence, Stores, Tuning};
+use minormajor_kernels::{Fill, FillLoop, Loop, Move, NestError, Sequence, Stores, Tuning};
 use proptest::prelude::*;
 
 fn check(width: usize, parts: &[Part], gaps: &[Gap], windows: usize) -> bool {
@@ -73,6 +73,72 @@ proptest! {
     ) {
         let (parts, gaps) = retile(width, rows, columns, (high, low), slices, back);
         check(width, &parts, &gaps, windows);
+    }
+
+    #[test]
+    fn blocks_of_channels(
+        width in prop::sample::select(vec![1usize, 2, 4, 8]),
+        images in 1usize..4,
+        channels in 1usize..40,
+        pixels in 500usize..3000,
+        block in 2usize..18,
+        filled: bool,
+        windows in 1usize..30,
+    ) {
+        let (parts, gaps) = blocked(width, [images, channels, pixels], block);
+        check(width, &parts, if filled { &gaps } else { &[] }, windows);
+    }
+}
+
+/// Images, channel by channel, to blocks of channels beside one another, of which the last may lack some.
+fn blocked(
+    width: usize,
+    [images, channels, pixels]: [usize; 3],
+    block: usize,
+) -> (Vec<Part>, Vec<Gap>) {
+    let blocks = channels.div_ceil(block);
+    let bytes = |extents: &[usize]| extents.iter().product::<usize>() * width;
+    let (image, to_image) = (bytes(&[channels, pixels]), bytes(&[blocks, pixels, block]));
+    let (mut parts, mut gaps) = (Vec::new(), Vec::new());
+    for (first, count, high) in [
+        (0, channels / block, block),
+        (channels / block, 1, channels % block),
+    ] {
+        let l = |extent, source: usize, destination: usize| Loop {
+            extent,
+            source: source as isize,
+            destination: destination as isize,
+        };
+        let around = [
+            l(images, image, to_image),
+            l(count, bytes(&[block, pixels]), bytes(&[pixels, block])),
+            l(pixels, width, bytes(&[block])),
+        ];
+        let at = bytes(&[first, pixels, block]);
+        let inner = |extent| {
+            around
+                .into_iter()
+                .chain([l(extent, bytes(&[pixels]), width)])
+        };
+        if count * high > 0 {
+            parts.push((bytes(&[first, block, pixels]), at, inner(high).collect()));
+        }
+        if high > 0 && high < block {
+            let gap = inner(block - high).map(|l| FillLoop {
+                extent: l.extent,
+                destination: l.destination,
+            });
+            gaps.push((at + bytes(&[high]), gap.collect()));
+        }
+    }
+    (parts, gaps)
+}
+
+#[test]
+fn large_blocks_of_channels_have_an_order() {
+    for channels in [3, 19] {
+        let (parts, gaps) = blocked(4, [2, channels, 5003], 16);
+        assert!(check(4, &parts, &gaps, 9), "{channels} channels");
     }
 }
 

@@ -46,13 +46,17 @@ fn within(what: impl Debug, extra: ExtraMemory, threads: usize, run: impl Fn() +
 
 /// Large enough for windows, parts and threads; tiles, padding, and layouts that no boxes
 /// describe, of few dimensions and of many.
-const PAIRS: [(&str, &str); 12] = [
+const PAIRS: [(&str, &str); 13] = [
     ("u8[3,5]{1,0}", "u8[3,5]{0,1}"),
     ("f32[1049,2503]{1,0}", "f32[1049,2503]{0,1}"),
     ("u8[4099,2101]{1,0}", "u8[4099,2101]{0,1}"),
     ("c128[701,809]{1,0}", "c128[701,809]{0,1}"),
     ("f32[7,3,331,431]{3,2,1,0}", "f32[7,3,331,431]{1,3,2,0}"),
     ("f32[1049,2503]{1,0}", "f32[1049,2503]{1,0:T(8,128)}"),
+    (
+        "u8[7,3,331,431]{3,2,1,0}",
+        "u8[7,3,331,431]{3,2,1,0:T(16,1,1)}",
+    ),
     ("bf16[1049,2503]{1,0:T(8,128)(2,1)}", "bf16[1049,2503]{0,1}"),
     (
         "f32[1049,2503]{1,0:T(8,128)}",

@@ -13,22 +13,28 @@
 //! ```
 //!
 //! Memory is fastest when it is read from front to back, whatever order the kernels need. So, while a band is moved, the
-//! source of the next is asked for in that order.
+//! source of the next is asked for in that order. Where the items of a band share lines of the destination, the band is
+//! put together in a [`stage`].
 
 mod order;
+pub(crate) mod stage;
 
 use crate::error::{Buffer, NestError};
 use crate::fill::Fill;
+use crate::isa::Isa;
 use crate::movement::Move;
 use crate::prepared::Prepared;
 use crate::simd::{LINE, fence, own};
 use crate::tuning::{Caches, Tuning};
 use order::{Item, Maker};
+use stage::{Ask, STAGE, Stage};
 
 /// The most loops around a band.
 const DEPTH: usize = 8;
 /// Bytes of a leaf, on average, that are worth entering a kernel.
 const WORTH: usize = 2 << 10;
+/// The part of all bytes that must be written in parts of lines for bands to be staged.
+const CUTTING: usize = 8;
 /// The most leaves for each item, on average: more mean that the items do not interleave in order.
 const LEAVES: usize = 8;
 
@@ -41,6 +47,8 @@ pub struct Sequence {
     patterns: Vec<[u8; 16]>,
     source_len: usize,
     stream: bool,
+    isa: Isa,
+    staged: bool,
 }
 
 /// A part of the destination, in bytes from its start or from that of the iteration around.
@@ -70,6 +78,8 @@ struct Band {
     ahead: Option<Ahead>,
     /// Whether some of its bytes are written with ordinary stores to lines that are in no cache.
     owns: bool,
+    /// Whether its leaves write to a stage.
+    staged: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -92,6 +102,8 @@ struct Leaf {
     bytes: usize,
     /// The pattern that is its source.
     pattern: Option<usize>,
+    /// What a staged one reads.
+    ask: Option<Ask>,
 }
 
 /// How many leaves are run.
@@ -152,25 +164,41 @@ impl Sequence {
         if items.len() < 2 || items.iter().any(Item::stays) {
             return None;
         }
-        // Where one item is nearly everything, its kernel does best with the whole of it when it streams.
         let total: usize = items.iter().map(Item::bytes).sum();
-        let largest = items.iter().map(Item::bytes).max()?;
-        if stream && largest / 3 > total / 4 {
-            return None;
-        }
+        let cutting = items.iter().filter(|item| !item.is_of_lines());
+        let cutting: usize = cutting.map(Item::bytes).sum();
+        // Where one item is nearly everything, its kernel does best with the whole of it when it streams.
+        let largest = items.iter().max_by_key(|item| item.bytes())?;
+        let alone = stream && largest.bytes() / 3 > total / 4;
+        let shared = stream && cutting > total / CUTTING && !(alone && largest.is_of_lines());
         let leaves = LEAVES * items.len() + 64;
-        let mut maker = Maker::new(tuning.isa, stream, band as isize, leaves);
-        let nodes = maker.order(items, 0)?;
-        let single = matches!(&nodes[..], [node] if matches!(node.kind, Kind::Band(_)));
-        if single || total / entries(&nodes) < WORTH {
-            return None;
-        }
+        let order = |items, band, staged| {
+            let mut maker = Maker::new(tuning.isa, stream, staged, band as isize, leaves);
+            let nodes = maker.order(items, 0)?;
+            let single = matches!(&nodes[..], [node] if matches!(node.kind, Kind::Band(_)));
+            let worth = total / entries(&nodes) >= WORTH;
+            (!single && worth).then_some((nodes, staged))
+        };
+        let staged = shared.then(|| order(items.clone(), STAGE, true)).flatten();
+        let (nodes, staged) = match staged {
+            Some(staged) => staged,
+            None if alone => return None,
+            None => order(items, band, false)?,
+        };
         Some(Sequence {
             nodes,
             patterns: fills.map(|f| *f.pattern()).collect(),
             source_len: moves.map(Move::source_len).max().unwrap_or(0),
             stream,
+            isa: tuning.isa,
+            staged,
         })
+    }
+
+    /// Whether what items write is put together in the caches and streamed from there, so that none of them asks memory
+    /// for the lines that it writes a part of.
+    pub fn is_staged(&self) -> bool {
+        self.staged
     }
 
     /// Bytes of the destination at which it can be cut into about so many windows.
@@ -225,13 +253,26 @@ impl Sequence {
             window,
             start: first,
             indices: [0; DEPTH],
+            extents: [1; DEPTH],
+            held: None,
         };
-        let result = run.all(first, end);
+        let result = if self.staged {
+            run.all(first, end, Some(&mut Stage::new()))
+        } else {
+            run.all(first, end, None)
+        };
         if self.stream {
             fence();
         }
         result
     }
+}
+
+/// The bytes that the loops around are from where they start.
+fn offset(indices: &[isize], steps: &[isize; DEPTH]) -> isize {
+    std::iter::zip(indices, steps)
+        .map(|(i, step)| i * step)
+        .sum()
 }
 
 /// One run over a window.
@@ -240,27 +281,36 @@ struct Run<'a> {
     source: &'a [u8],
     window: &'a mut [u8],
     start: isize,
-    /// Those of the loops around.
+    /// Those of the loops around, and where they end.
     indices: [isize; DEPTH],
+    extents: [isize; DEPTH],
+    /// The band that was staged last, and where in a line: what it repeats is still there.
+    held: Option<(&'a Band, usize)>,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
     /// What starts in bytes `first..end` of the destination.
-    fn all(&mut self, first: isize, end: isize) -> Result<(), NestError> {
+    fn all(
+        &mut self,
+        first: isize,
+        end: isize,
+        mut stage: Option<&mut Stage>,
+    ) -> Result<(), NestError> {
         for node in &self.sequence.nodes {
             if node.end <= first || node.start >= end {
                 continue;
             }
             let Kind::Loop { extent, step, body } = &node.kind else {
-                self.node(node, 0, 0)?;
+                self.node(node, 0, 0, stage.as_deref_mut())?;
                 continue;
             };
             let from = ((first - node.start).max(0) + step - 1) / step;
             let to = ((end - node.start + step - 1) / step).min(*extent as isize);
+            self.extents[0] = to;
             for i in from..to {
                 self.indices[0] = i;
                 for inner in body {
-                    self.node(inner, node.start + i * step, 1)?;
+                    self.node(inner, node.start + i * step, 1, stage.as_deref_mut())?;
                 }
             }
         }
@@ -268,14 +318,31 @@ impl Run<'_> {
     }
 
     /// `at` is where the iteration of the loops around starts, `depth` their number.
-    fn node(&mut self, node: &Node, at: isize, depth: usize) -> Result<(), NestError> {
+    fn node(
+        &mut self,
+        node: &'a Node,
+        at: isize,
+        depth: usize,
+        mut stage: Option<&mut Stage>,
+    ) -> Result<(), NestError> {
         match &node.kind {
-            Kind::Band(band) => self.band(band, (node.start, node.end), at, depth),
+            Kind::Band(band) => match stage {
+                Some(stage) if band.staged => {
+                    self.staged(band, (node.start, node.end), at, depth, stage)
+                }
+                _ => self.band(band, (node.start, node.end), at, depth),
+            },
             Kind::Loop { extent, step, body } => {
+                self.extents[depth] = *extent as isize;
                 for i in 0..*extent as isize {
                     self.indices[depth] = i;
                     for inner in body {
-                        self.node(inner, at + node.start + i * step, depth + 1)?;
+                        self.node(
+                            inner,
+                            at + node.start + i * step,
+                            depth + 1,
+                            stage.as_deref_mut(),
+                        )?;
                     }
                 }
                 Ok(())
@@ -290,12 +357,7 @@ impl Run<'_> {
         at: isize,
         depth: usize,
     ) -> Result<(), NestError> {
-        let indices = &self.indices[..depth];
-        let on = |steps: &[isize; DEPTH]| -> isize {
-            std::iter::zip(indices, steps)
-                .map(|(i, step)| i * step)
-                .sum()
-        };
+        let on = |steps: &[isize; DEPTH]| offset(&self.indices[..depth], steps);
         // Where the next iteration's source begins; it is asked for from front to back while this one's is moved.
         let mut upcoming = self.source.as_ptr();
         if let Some(ahead) = &band.ahead {
@@ -323,11 +385,7 @@ impl Run<'_> {
                 && to >= 0
                 && to + leaf.length <= self.window.len() as isize;
             if !inside {
-                return Err(NestError::CutElement {
-                    element: (to + self.start) as usize,
-                    width: leaf.length as usize,
-                    edge: (self.start + self.window.len() as isize) as usize,
-                });
+                return Err(self.cut(to, leaf.length as usize));
             }
             // SAFETY: the leaf's loops reach `reach` bytes around its first element in the source and `length` from there
             // on in the destination, which were just compared with the slices. These do not overlap: one is exclusive.
@@ -343,5 +401,77 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// As `band`, by way of a stage.
+    fn staged(
+        &mut self,
+        band: &'a Band,
+        (start, end): (isize, isize),
+        at: isize,
+        depth: usize,
+        stage: &mut Stage,
+    ) -> Result<(), NestError> {
+        let first = at + start - self.start;
+        let length = (end - start) as usize;
+        let to = usize::try_from(first).ok();
+        let to = to.and_then(|first| self.window.get_mut(first..first + length));
+        let Some(to) = to else {
+            return Err(self.cut(first, length));
+        };
+        let staged = stage.place(to.as_ptr());
+        let place = (band, to.as_ptr() as usize % LINE);
+        let held = self
+            .held
+            .is_some_and(|(held, line)| std::ptr::eq(held, band) && line == place.1);
+        for leaf in &band.leaves {
+            if leaf.pattern.is_some() && held {
+                continue;
+            }
+            let source: &[u8] = match leaf.pattern {
+                Some(i) => &self.sequence.patterns[i],
+                None => self.source,
+            };
+            let from = leaf.source + offset(&self.indices[..depth], &leaf.steps);
+            let within = leaf.destination - start;
+            let inside = from + leaf.reach.0 >= 0
+                && from + leaf.reach.1 <= source.len() as isize
+                && within >= 0
+                && within + leaf.length <= length as isize
+                && length <= staged.len();
+            if !inside {
+                return Err(self.cut(first, length));
+            }
+            // SAFETY: the leaf's loops reach `reach` bytes around its first element in the source and `length` from there
+            // on in the destination, which were just compared with the source and the stage.
+            unsafe {
+                let source = source.as_ptr().offset(from);
+                let to = staged.as_mut_ptr().offset(within);
+                leaf.prepared.run_before(source, to, source);
+            }
+        }
+        self.held = Some(place);
+        // Where the loops around go next; at their end there is nothing to ask for.
+        let mut indices = self.indices;
+        let more = (0..depth).rev().any(|d| {
+            indices[d] = (indices[d] + 1) % self.extents[d];
+            indices[d] > 0
+        });
+        let base = self.source.as_ptr();
+        let asks = band.leaves.iter().filter(|_| more).filter_map(|leaf| {
+            let from = leaf.source + offset(&indices[..depth], &leaf.steps);
+            Some((leaf.ask.as_ref()?, base.wrapping_offset(from)))
+        });
+        stage::write(self.sequence.isa, staged, to, asks);
+        Ok(())
+    }
+
+    /// Of `length` bytes that the window, from byte `first` of it on, does not have.
+    fn cut(&self, first: isize, length: usize) -> NestError {
+        NestError::CutElement {
+            element: (first + self.start) as usize,
+            width: length,
+            edge: (self.start + self.window.len() as isize) as usize,
+        }
     }
 }

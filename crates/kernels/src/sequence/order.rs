@@ -1,9 +1,11 @@
 //! Putting items in the destination's order.
 
+use super::stage::{Ask, STAGE};
 use super::{Ahead, Band, DEPTH, Kind, Leaf, Node};
 use crate::isa::Isa;
 use crate::nest::{Loop, Loops, Nest};
 use crate::prepared::Prepared;
+use crate::runs::PIECE;
 use crate::simd::LINE;
 
 /// Bytes of a run of the destination from which on it is worth streaming though it cuts lines.
@@ -69,8 +71,20 @@ impl Item {
         if self.pattern.is_none() && !self.is_of_runs() {
             return true;
         }
+        let (run, apart) = self.pieces();
+        run >= LONG || (run | apart) % LINE as isize == 0
+    }
+
+    /// Whether it writes whole lines, or so many at a time that those it cuts don't matter.
+    pub(super) fn is_of_lines(&self) -> bool {
+        let (run, apart) = self.pieces();
+        run > PIECE as isize || (run | apart) % LINE as isize == 0
+    }
+
+    /// The bytes of its runs in the destination, and bits of where they start.
+    fn pieces(&self) -> (isize, isize) {
         let mut run = self.width as isize;
-        let mut apart = 0;
+        let mut apart = self.destination;
         for l in self.loops.iter().rev() {
             if l.destination <= run {
                 run += (l.extent - 1) as isize * l.destination;
@@ -78,7 +92,7 @@ impl Item {
                 apart |= l.destination;
             }
         }
-        run >= LONG || (run | apart | self.destination) % LINE as isize == 0
+        (run, apart)
     }
 
     /// Bytes in which its source is read from front to back, before it is read elsewhere.
@@ -140,6 +154,8 @@ struct InCells {
 pub(super) struct Maker {
     isa: Isa,
     stream: bool,
+    /// Whether bands that are written in parts of lines are staged.
+    staged: bool,
     /// Bytes of a band.
     band: isize,
     /// Leaves that may still be made.
@@ -147,10 +163,11 @@ pub(super) struct Maker {
 }
 
 impl Maker {
-    pub(super) fn new(isa: Isa, stream: bool, band: isize, leaves: usize) -> Maker {
+    pub(super) fn new(isa: Isa, stream: bool, staged: bool, band: isize, leaves: usize) -> Maker {
         Maker {
             isa,
             stream,
+            staged,
             band,
             leaves,
         }
@@ -161,7 +178,7 @@ impl Maker {
         items.sort_by_key(|item| item.destination);
         // Groups whose spans do not overlap.
         // What is streamed leaves room for more than a band.
-        let most = if self.stream {
+        let most = if self.stream && !self.staged {
             2 * self.band
         } else {
             self.band
@@ -275,26 +292,40 @@ impl Maker {
     fn band(&mut self, items: Vec<Item>) -> Option<Node> {
         self.leaves = self.leaves.checked_sub(items.len())?;
         let cut = |item: &Item| {
-            item.pattern.is_none() && item.source_run() < item.run.min(item.bytes() as isize)
+            // What is staged asks for its source in time, whole lines of it.
+            let run = if self.staged { LINE as isize } else { item.run };
+            item.pattern.is_none()
+                && item.source_run() < run.min(item.run).min(item.bytes() as isize)
         };
         if items.iter().any(cut) {
             return None;
         }
         let start = items.iter().map(|item| item.destination).min()?;
         let end = items.iter().map(Item::end).max()?;
+        let bytes: usize = items.iter().map(Item::bytes).sum();
+        let staged = self.staged
+            && bytes == (end - start) as usize
+            && bytes <= STAGE
+            && !items.iter().all(Item::is_of_lines);
         let ahead = self.ahead(&items);
         let cached = ahead.is_some();
         let mut owns = false;
         let mut leaves = Vec::with_capacity(items.len());
         for item in items {
-            let stream = self.stream && (!cached || item.streams());
-            owns |= self.stream && !stream;
+            let stream = self.stream && !staged && (!cached || item.streams());
+            owns |= self.stream && !stream && !staged;
             let Maker { isa, .. } = *self;
             leaves.push(Leaf {
                 reach: item.reach(),
                 length: item.span(),
                 bytes: item.bytes(),
-                prepared: Prepared::with_source(item.width, &item.loops, isa, stream, cached),
+                prepared: if staged {
+                    Prepared::new(item.width, &item.loops, isa, false)
+                } else {
+                    Prepared::with_source(item.width, &item.loops, isa, stream, cached)
+                },
+                ask: (staged && item.pattern.is_none())
+                    .then(|| Ask::new(&item.loops, item.width, item.reach().0)),
                 source: item.source,
                 steps: item.steps,
                 destination: item.destination,
@@ -308,6 +339,7 @@ impl Maker {
                 leaves,
                 ahead,
                 owns,
+                staged,
             }),
         })
     }

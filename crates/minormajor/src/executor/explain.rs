@@ -100,13 +100,15 @@ impl Relayout {
     }
 
     fn work(&self) -> Work {
+        // What is staged shares the lines of the destination with what is beside it, and is moved in the caches.
+        let staged = self.sequence.as_ref().is_some_and(|s| s.is_staged());
         let moves = self.moves.iter();
         let moves: Vec<_> = moves
             .map(|job| Moved {
                 kernel: job.kernel(),
-                bytes: job.touched(),
-                entries: job.entries(),
-                row: job.row(),
+                bytes: if staged { job.bytes() } else { job.touched() },
+                entries: if staged { 1 } else { job.entries() },
+                row: if staged { usize::MAX } else { job.row() },
             })
             .collect();
         let moved: usize = moves.iter().map(|moved| moved.bytes).sum();
