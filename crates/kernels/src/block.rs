@@ -6,6 +6,7 @@
 //! on one side are no special case.
 
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 use crate::order::Order;
 use crate::simd::Vector;
@@ -93,31 +94,53 @@ pub(crate) unsafe fn block<V: Vector, const W: usize>(
 ///
 /// `V::BYTES / W` rows are readable for `V::BYTES` each. `put` may be called with as many column numbers. The CPU has `V`.
 #[inline(always)]
-#[allow(clippy::needless_range_loop)] // with iterators the vectors go through memory, at half the speed
 pub(crate) unsafe fn square<V: Vector, const W: usize>(
     row: impl Fn(usize) -> *const u8,
     put: impl Fn(usize, V),
 ) {
+    // SAFETY: the caller's promise.
+    unsafe { squares::<V, W, 1>(row, |_, m, v| put(m, v), |_| ()) }
+}
+
+/// Transposes `K` squares that lie one below the other, and only then hands out their columns: those of all squares one
+/// after the other. `put` takes the square, the column and what belongs there; `before` is told of each `V::BYTES / 16`
+/// rows, in order, while columns are handed out.
+///
+/// # Safety
+///
+/// As `square`, for `K` times as many rows.
+#[inline(always)]
+#[allow(clippy::needless_range_loop)] // with iterators the vectors go through memory, at half the speed
+pub(crate) unsafe fn squares<V: Vector, const W: usize, const K: usize>(
+    row: impl Fn(usize) -> *const u8,
+    put: impl Fn(usize, usize, V),
+    before: impl Fn(usize),
+) {
     let (c, count) = (16 / W, V::BYTES / 16);
-    let mut lanes = [[MaybeUninit::<V>::uninit(); 16]; 4];
-    // SAFETY: rows are readable by the caller's promise; indices of `lanes` stay below `count` and c, whose elements the
-    // first loop writes before the second reads them.
+    let mut lanes = [[[MaybeUninit::<V>::uninit(); 16]; 4]; K];
+    // SAFETY: rows are readable by the caller's promise; indices of `lanes` stay below K, `count` and c, whose elements
+    // the first loop writes before the second reads them.
     unsafe {
-        for g in 0..count {
-            let v = rounds::<V, W>(|i| V::load(row(g * c + i % c)));
-            for m in 0..c {
-                lanes[g][m].write(v[m]);
+        for k in 0..K {
+            for g in 0..count {
+                let v = rounds::<V, W>(|i| V::load(row((k * count + g) * c + i % c)));
+                for m in 0..c {
+                    lanes[k][g][m].write(v[m]);
+                }
             }
         }
         for m in 0..c {
-            let first = lanes[0][m].assume_init();
-            let mut of_column = [first; 4];
-            for g in 1..count {
-                of_column[g] = lanes[g][m].assume_init();
-            }
-            let columns = V::transpose_lanes(of_column);
-            for (l, v) in columns.into_iter().enumerate().take(count) {
-                put(l * c + m, v);
+            for k in 0..K {
+                before((m * K + k) * count);
+                let first = lanes[k][0][m].assume_init();
+                let mut of_column = [first; 4];
+                for g in 1..count {
+                    of_column[g] = lanes[k][g][m].assume_init();
+                }
+                let columns = V::transpose_lanes(of_column);
+                for (l, v) in columns.into_iter().enumerate().take(count) {
+                    put(k, l * c + m, v);
+                }
             }
         }
     }
@@ -197,7 +220,7 @@ unsafe fn interleave<V: Vector, const W: usize>(v: [V; 16]) -> [V; 16] {
 /// Moves `height` rows of `breadth` elements to as many columns, block by block down the rows. A last block that is not
 /// whole is moved back to be so: some elements are then written twice.
 ///
-/// `ask` is told each row that a block starts with, and `order` says what becomes of the bytes of an element.
+/// `ask` is told of rows, each block's once. `order` says what becomes of the bytes of an element.
 ///
 /// # Safety
 ///
@@ -210,35 +233,50 @@ pub(crate) unsafe fn tile<V: Vector, const W: usize, const STREAM: bool>(
     columns: impl Places,
     breadth: usize,
     order: impl Order,
-    ask: impl Fn(usize),
+    ask: impl Fn(Range<usize>),
 ) {
     let (n, c) = (V::BYTES / W, 16 / W);
+    // Bytes of which a square does not fit the registers: what it keeps in memory meanwhile waits behind the lines that
+    // are streamed. So two squares wait together, and what is to be asked for is spread over their many stores, as so
+    // many requests at once would hold up the loads that follow.
+    let pairs = const { STREAM && W == 1 };
     let mut r = 0;
     while r < height {
         r = r.min(height - n);
-        ask(r);
+        let pair = pairs && breadth >= n && height - r >= 2 * n;
+        if !pair {
+            ask(r..r + n);
+        }
         let mut q = 0;
         while q < breadth {
             let wide = breadth - q >= n;
             if !wide {
                 q = q.min(breadth - c);
             }
-            // SAFETY: rows r..r + n are of the tile, and so are columns q..q + n or q..q + c.
+            // SAFETY: the rows of one square or two are of the tile, and so are columns q..q + n or q..q + c.
             unsafe {
                 let row = |i| rows.at(r + i).add(q * W);
-                let put = |m, v: V| {
-                    let to = columns.at(q + m).cast_mut().add(r * W);
+                let put = |k, m, v: V| {
+                    let to = columns.at(q + m).cast_mut().add((r + k * n) * W);
                     let v = order.mix(v);
                     if STREAM { v.stream(to) } else { v.store(to) }
                 };
-                if wide {
-                    square::<V, W>(row, put);
+                if wide && pair {
+                    squares::<V, W, 2>(row, put, |row| {
+                        if q == 0 {
+                            ask(r + row..r + row + V::BYTES / 16);
+                        }
+                    });
+                } else if wide {
+                    squares::<V, W, 1>(row, put, |_| ());
                 } else {
-                    block::<V, W>(row, put);
+                    for k in 0..if pair { 2 } else { 1 } {
+                        block::<V, W>(|i| row(k * n + i), |m, v| put(k, m, v));
+                    }
                 }
             }
             q += if wide { n } else { c };
         }
-        r += n;
+        r += if pair { 2 * n } else { n };
     }
 }

@@ -283,7 +283,7 @@ impl<V: Vector, O: Order, const W: usize, const STREAM: bool> Work for Strips<'_
                 // caller's promise.
                 unsafe {
                     tile::<V, W, STREAM>(rows, count, to, breadth, order, |r| {
-                        ask(&from[r..r + n], &next[r..r + n], q * W, columns * W, far)
+                        ask(&from[r.clone()], &next[r], q * W, columns * W, far)
                     });
                 }
                 q += breadth;

@@ -24,6 +24,10 @@ const STAGE: usize = 32 << 10;
 #[repr(align(64))]
 struct Staging(MaybeUninit<[u8; STAGE]>);
 
+/// The most columns that a strip goes along: then the rows that the next strip reads again, a line of each column, are
+/// still in the second-level cache.
+const PANEL: usize = 4096;
+
 /// Streams whole lines where every column has its own alignment.
 ///
 /// # Safety (of `work`)
@@ -39,17 +43,37 @@ pub(crate) struct Staged<'a, V, O, const W: usize> {
 impl<V: Vector, O: Order, const W: usize> Work for Staged<'_, V, O, W> {
     #[inline(always)]
     unsafe fn work(self) {
-        let Staged {
+        let (all, least) = (self.plane.columns.len, 16 / W);
+        let mut first = 0;
+        while first < all {
+            let rest = all - first;
+            let columns = if rest < PANEL + least { rest } else { PANEL };
+            // SAFETY: the caller's promise; the columns are of the plane, and as many as 16 bytes have or more.
+            unsafe { self.panel(first, columns) };
+            first += columns;
+        }
+    }
+}
+
+impl<V: Vector, O: Order, const W: usize> Staged<'_, V, O, W> {
+    /// # Safety
+    ///
+    /// As `work`; columns `first` and on, `columns` of them, are of the plane and at least `16 / W`.
+    #[inline(always)]
+    unsafe fn panel(&self, first: usize, columns: usize) {
+        let &Staged {
             plane, order, at, ..
         } = self;
-        let At {
-            source,
-            destination,
-            upcoming,
-        } = at;
+        let source = at.source.wrapping_add(first * W);
+        let destination = at.destination;
+        let upcoming = if first + columns < plane.columns.len {
+            source.wrapping_add(columns * W)
+        } else {
+            at.upcoming
+        };
         let n = V::BYTES / W;
         let line = LINE / W;
-        let (rows, columns) = (plane.rows.len, plane.columns.len);
+        let rows = plane.rows.len;
         // Lines of a strip, as many as the stage holds with one more and the pitch an odd number of lines.
         let lines = const { if W == 1 { 4 } else { 128 * W / LINE } };
         let strip = lines * line;
@@ -82,13 +106,13 @@ impl<V: Vector, O: Order, const W: usize> Work for Staged<'_, V, O, W> {
                 (line + strip).min(line + rows - p0.min(rows)),
             );
             let high = high.max(low + 1).next_multiple_of(n);
-            let mut walk = plane.columns.cursor(0);
+            let mut walk = plane.columns.cursor(first);
             let mut q = 0;
             while q < columns {
                 let mut breadth = line.min(columns - q);
                 if breadth < 16 / W {
                     (q, breadth) = (columns - 16 / W, 16 / W);
-                    walk = plane.columns.cursor(q);
+                    walk = plane.columns.cursor(first + q);
                 }
                 to.take(&mut walk, destination, breadth);
                 let rows_of = Listed {
@@ -103,9 +127,9 @@ impl<V: Vector, O: Order, const W: usize> Work for Staged<'_, V, O, W> {
                         step: pitch as isize,
                     };
                     tile::<V, W, false>(rows_of, high - low, to, breadth, order, |r| {
-                        let r = low + r;
-                        if r >= line {
-                            ask(&from[r..r + n], &next[r..r + n], q * W, columns * W, AHEAD);
+                        let r = low + r.start..low + r.end;
+                        if r.start >= line {
+                            ask(&from[r.clone()], &next[r], q * W, columns * W, AHEAD);
                         }
                     });
                 }
@@ -167,7 +191,6 @@ impl<V: Vector, O: Order, const W: usize> Work for Packed<'_, V, O, W> {
         let Packed {
             plane, order, at, ..
         } = self;
-        let n = V::BYTES / W;
         let (rows, columns) = (plane.rows.len, plane.columns.len);
         let column = rows * W;
         // As many columns as fit, at least a line of the source: there are at most PACKED rows.
@@ -204,7 +227,7 @@ impl<V: Vector, O: Order, const W: usize> Work for Packed<'_, V, O, W> {
                         step: column as isize,
                     };
                     tile::<V, W, false>(Listed { places, offset }, rows, to, breadth, order, |r| {
-                        ask(&from[r..r + n], &next[r..r + n], offset, columns * W, far)
+                        ask(&from[r.clone()], &next[r], offset, columns * W, far)
                     });
                 }
                 c += breadth;

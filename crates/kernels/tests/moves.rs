@@ -321,6 +321,31 @@ fn matrices() {
     }
 }
 
+/// Matrices of more columns than a strip goes along, none of which starts where another does in its line.
+#[test]
+fn wide_matrices() {
+    for (width, rows, columns) in [(1, 300, 8209), (2, 140, 4104), (4, 70, 4099), (4, 70, 4101)] {
+        let (s, d) = ((columns + 1) * width, (rows + 1) * width);
+        let loops = vec![
+            l(rows, s as isize, width as isize),
+            l(columns, width as isize, d as isize),
+        ];
+        let case = Case {
+            width,
+            source: 0,
+            destination: width,
+            loops,
+        };
+        let (from, want) = expected(&case);
+        for tuning in tunings() {
+            let m = Move::tuned(width, 0, width, &case.loops, &tuning).unwrap();
+            let mut to = vec![SENTINEL; want.len()];
+            m.run(&from, &mut to).unwrap();
+            assert!(to == want, "{rows}x{columns} of {width}, {tuning:?}");
+        }
+    }
+}
+
 /// Rows interleaved in twos, threes and fours, and separated, whole and in windows.
 #[test]
 fn interleaved_rows() {
