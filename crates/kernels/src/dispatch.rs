@@ -13,7 +13,7 @@ use crate::sequence::stage;
 use crate::simd::NativeSet;
 use crate::simd::Portable;
 #[cfg(target_arch = "x86_64")]
-use crate::simd::x86::{Avx2Set, Avx512Set};
+use crate::simd::x86::{Avx2Set, Avx512Set, VbmiSet};
 use crate::weave::{self, Weave};
 use crate::zip::{self, Zip};
 
@@ -27,7 +27,7 @@ macro_rules! with_set {
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 => $module::$kernel::<Avx2Set>($($argument),*),
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx512 => $module::$kernel::<Avx512Set>($($argument),*),
+            Kind::Avx512 | Kind::Avx512Vbmi => $module::$kernel::<Avx512Set>($($argument),*),
         }
     };
 }
@@ -69,7 +69,13 @@ pub(crate) unsafe fn runs(isa: Isa, runs: &Runs, at: At) {
 /// As [`weave::run`]; that the CPU has the set is proved by `isa`.
 pub(crate) unsafe fn weave(isa: Isa, weave: &Weave, at: At) {
     // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
-    unsafe { with_set!(isa, weave::run(weave, at)) }
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        if weave.picks() && matches!(isa.kind(), Kind::Avx512Vbmi) {
+            return weave::pick::<VbmiSet>(weave, at);
+        }
+        with_set!(isa, weave::run(weave, at))
+    }
 }
 
 /// Interleaves or separates two or four rows.

@@ -19,6 +19,9 @@ pub(crate) enum Kind {
     Avx2,
     #[cfg(target_arch = "x86_64")]
     Avx512,
+    /// With permutations of bytes across registers.
+    #[cfg(target_arch = "x86_64")]
+    Avx512Vbmi,
 }
 
 impl Isa {
@@ -48,6 +51,9 @@ impl Isa {
                     && std::is_x86_feature_detected!("avx512dq")
                 {
                     all.push(Isa(Kind::Avx512));
+                    if std::is_x86_feature_detected!("avx512vbmi") {
+                        all.push(Isa(Kind::Avx512Vbmi));
+                    }
                 }
             }
             all
@@ -66,7 +72,7 @@ impl Isa {
         })
     }
 
-    /// The name: `portable`, `sse2`, `neon`, `avx2` or `avx512`.
+    /// The name: `portable`, `sse2`, `neon`, `avx2`, `avx512` or `avx512vbmi`.
     pub fn name(self) -> &'static str {
         match self.0 {
             Kind::Portable => "portable",
@@ -82,11 +88,21 @@ impl Isa {
             Kind::Avx2 => "avx2",
             #[cfg(target_arch = "x86_64")]
             Kind::Avx512 => "avx512",
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512Vbmi => "avx512vbmi",
         }
     }
 
     pub(crate) fn kind(self) -> Kind {
         self.0
+    }
+
+    /// Whether its widest vectors are [`Picks`](crate::simd::Picks).
+    pub(crate) fn picks(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        return matches!(self.0, Kind::Avx512Vbmi);
+        #[cfg(not(target_arch = "x86_64"))]
+        false
     }
 }
 

@@ -164,12 +164,12 @@ impl Prepared {
                     };
                     Body::Weave(Box::new(Weave::new(
                         width,
-                        rows.extent,
-                        columns.extent,
+                        (rows.extent, columns.extent),
                         stride,
                         join,
                         stream,
                         around,
+                        isa.picks(),
                     )))
                 };
             }

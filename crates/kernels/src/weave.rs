@@ -5,6 +5,10 @@
 //! 16 bytes of the result take some from each of the `k` inputs: `k` shuffles of bytes within lanes, or-ed together,
 //! with tables made when the move is prepared. A wider vector does the same to several chunks at once, one in each lane.
 //!
+//! Where bytes of two whole registers can be picked at once, 64 bytes of each of three rows make 192 of the run in the same
+//! way, with fewer shuffles, and without parts to put together or take apart. With more rows, and of wider elements where
+//! memory is what takes the time, that is no faster.
+//!
 //! The price is `k * k` shuffles for `k` vectors; where `k` is more than that is worth, rows are transposed: see
 //! [`padded`](crate::padded).
 
@@ -15,7 +19,11 @@ use crate::around::{Around, Each};
 use crate::padded;
 use crate::plane::At;
 use crate::runs;
-use crate::simd::{Set, Vector, Work, prefetch};
+use crate::simd::{Picks, Set, Vector, Work, prefetch};
+
+mod method;
+
+use method::{Method, Pick, Picked, Shuffled, mixed};
 
 /// Bytes of the stage that becomes streamed.
 const STAGE: usize = 12 << 10;
@@ -38,35 +46,46 @@ pub(crate) struct Weave {
     /// The loops around it; one iteration if it streams.
     around: Around,
     /// Which byte of input `i` goes to each byte of output `o`, at `o * rows + i`; the top bit stands for none. Empty
-    /// where rows are transposed.
+    /// where rows are transposed or picked.
     tables: Box<[[u8; 16]]>,
+    /// What is picked from inputs `2 * i` and the next for output `o`, at `o * rows.div_ceil(2) + i`. Empty where there is
+    /// nothing that picks, or not enough of it.
+    picks: Box<[Pick]>,
 }
 
 impl Weave {
+    /// `rows` and `len` are how many rows there are and how many elements each has; `picks` says whether the instruction
+    /// set has [`Picks`].
     pub(crate) fn new(
         width: usize,
-        rows: usize,
-        len: usize,
+        (rows, len): (usize, usize),
         stride: isize,
         join: bool,
         stream: bool,
         around: Around,
+        picks: bool,
     ) -> Weave {
         debug_assert!(rows * width < 16);
-        let transposed = join && padded::suits(width, rows);
-        let mut tables = match transposed {
-            true => Box::default(),
-            false => vec![[0x80; 16]; rows * rows].into_boxed_slice(),
-        };
-        for run_byte in 0..if transposed { 0 } else { 16 * rows } {
-            let (element, byte) = (run_byte / width, run_byte % width);
-            let (row, row_byte) = (element % rows, element / rows * width + byte);
-            let (output, at, input, from) = if join {
-                (run_byte / 16, run_byte % 16, row, row_byte)
-            } else {
-                (row, row_byte, run_byte / 16, run_byte % 16)
+        let (mut tables, mut picked) = (Box::default(), Box::default());
+        if join && padded::suits(width, rows) {
+            // Rows are transposed.
+        } else if picks && rows == 3 && len * width >= 64 && (!stream || width == 1) {
+            let pairs = rows.div_ceil(2);
+            let none = Pick {
+                places: [0; 64],
+                kept: 0,
             };
-            tables[output * rows + input][at] = from as u8;
+            picked = vec![none; rows * pairs].into_boxed_slice();
+            mixed::<64>(width, rows, join, |output, at, input, from| {
+                let pick = &mut picked[output * pairs + input / 2];
+                pick.places[at] = (from + input % 2 * 64) as u8;
+                pick.kept |= 1 << at;
+            });
+        } else {
+            tables = vec![[0x80; 16]; rows * rows].into_boxed_slice();
+            mixed::<16>(width, rows, join, |output, at, input, from| {
+                tables[output * rows + input][at] = from as u8;
+            });
         }
         Weave {
             width,
@@ -77,7 +96,13 @@ impl Weave {
             stream,
             around,
             tables,
+            picks: picked,
         }
+    }
+
+    /// Whether it is to be run by [`pick`].
+    pub(crate) fn picks(&self) -> bool {
+        !self.picks.is_empty()
     }
 
     pub(crate) fn width(&self) -> usize {
@@ -91,6 +116,16 @@ impl Weave {
     pub(crate) fn stride(&self) -> isize {
         self.stride
     }
+}
+
+/// As [`run`], for a weave that picks.
+///
+/// # Safety
+///
+/// As `run`; the CPU can pick with the set's widest vectors.
+pub(crate) unsafe fn pick<S: Set<Wide: Picks>>(weave: &Weave, at: At) {
+    // SAFETY: the caller's promise; there are three rows of at least 64 bytes, as `new` saw.
+    unsafe { S::enter(Rows::<S::Wide, Picked, 3>::new(weave, at)) }
 }
 
 /// Moves all rows, in every iteration around them.
@@ -121,13 +156,13 @@ unsafe fn enter<S: Set, V: Vector>(weave: &Weave, at: At) {
     // transpose.
     unsafe {
         if weave.join && padded::suits(weave.width, weave.rows) {
-            return S::enter(Rows::<V, 16>::new(weave, at));
+            return S::enter(Rows::<V, Shuffled, 16>::new(weave, at));
         }
         match weave.rows {
-            2 => S::enter(Rows::<V, 2>::new(weave, at)),
-            3 => S::enter(Rows::<V, 3>::new(weave, at)),
-            4 => S::enter(Rows::<V, 4>::new(weave, at)),
-            _ => S::enter(Rows::<V, 0>::new(weave, at)),
+            2 => S::enter(Rows::<V, Shuffled, 2>::new(weave, at)),
+            3 => S::enter(Rows::<V, Shuffled, 3>::new(weave, at)),
+            4 => S::enter(Rows::<V, Shuffled, 4>::new(weave, at)),
+            _ => S::enter(Rows::<V, Shuffled, 0>::new(weave, at)),
         }
     }
 }
@@ -136,13 +171,13 @@ unsafe fn enter<S: Set, V: Vector>(weave: &Weave, at: At) {
 ///
 /// As `run`; rows have at least `V::BYTES`, and `K` is their number or 0; or it is 16, which stands for a transpose that
 /// joins.
-struct Rows<'a, V, const K: usize> {
+struct Rows<'a, V, M, const K: usize> {
     weave: &'a Weave,
     at: At,
-    vector: PhantomData<V>,
+    vector: PhantomData<(V, M)>,
 }
 
-impl<'a, V, const K: usize> Rows<'a, V, K> {
+impl<'a, V, M, const K: usize> Rows<'a, V, M, K> {
     fn new(weave: &'a Weave, at: At) -> Self {
         Rows {
             weave,
@@ -155,14 +190,14 @@ impl<'a, V, const K: usize> Rows<'a, V, K> {
 #[repr(align(64))]
 struct Staging(MaybeUninit<[u8; STAGE]>);
 
-impl<V: Vector, const K: usize> Work for Rows<'_, V, K> {
+impl<V: Vector, M: Method<V>, const K: usize> Work for Rows<'_, V, M, K> {
     #[inline(always)]
     unsafe fn work(mut self) {
         let Rows { weave, at, .. } = self;
         // SAFETY: the caller's promise.
         unsafe {
             if weave.stream {
-                staged::<V, K>(weave, at);
+                staged::<V, M, K>(weave, at);
             } else {
                 weave.around.walk(at.source, at.destination, &mut self);
             }
@@ -170,7 +205,7 @@ impl<V: Vector, const K: usize> Work for Rows<'_, V, K> {
     }
 }
 
-impl<V: Vector, const K: usize> Each for Rows<'_, V, K> {
+impl<V: Vector, M: Method<V>, const K: usize> Each for Rows<'_, V, M, K> {
     #[inline(always)]
     unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
         let weave = self.weave;
@@ -178,9 +213,9 @@ impl<V: Vector, const K: usize> Each for Rows<'_, V, K> {
         // SAFETY: the caller's promise.
         unsafe {
             if weave.join {
-                join::<V, K>(weave, from, to, length, ahead);
+                join::<V, M, K>(weave, from, to, length, ahead);
             } else {
-                split::<V, K>(weave, from, to, weave.stride, length, ahead);
+                split::<V, M, K>(weave, from, to, weave.stride, length, ahead);
             }
         }
     }
@@ -192,7 +227,7 @@ impl<V: Vector, const K: usize> Each for Rows<'_, V, K> {
 ///
 /// As `run`; rows have at least `V::BYTES`.
 #[inline(always)]
-unsafe fn staged<V: Vector, const K: usize>(weave: &Weave, at: At) {
+unsafe fn staged<V: Vector, M: Method<V>, const K: usize>(weave: &Weave, at: At) {
     let k = weave.rows;
     let bytes = weave.len * weave.width;
     let mut stage = Staging(MaybeUninit::uninit());
@@ -214,11 +249,11 @@ unsafe fn staged<V: Vector, const K: usize>(weave: &Weave, at: At) {
         // SAFETY: bytes done..done + length of every row, and the same share of the run; the stage holds both.
         unsafe {
             if weave.join {
-                join::<V, K>(weave, at.source.add(done), stage, length, ahead);
+                join::<V, M, K>(weave, at.source.add(done), stage, length, ahead);
                 runs::stream_near::<V>(stage, at.destination.add(done * k), length * k);
             } else {
                 let run = at.source.add(done * k);
-                split::<V, K>(weave, run, stage, piece as isize, length, ahead);
+                split::<V, M, K>(weave, run, stage, piece as isize, length, ahead);
                 for row in 0..k {
                     let to = at.destination.offset(row as isize * weave.stride).add(done);
                     runs::stream_near::<V>(stage.add(row * piece), to, length);
@@ -236,7 +271,7 @@ unsafe fn staged<V: Vector, const K: usize>(weave: &Weave, at: At) {
 /// `from` is in the first row; `length` bytes of every row are readable, `k` times as many writable at `to`. `length` is
 /// at least a vector.
 #[inline(always)]
-unsafe fn join<V: Vector, const K: usize>(
+unsafe fn join<V: Vector, M: Method<V>, const K: usize>(
     weave: &Weave,
     from: *const u8,
     to: *mut u8,
@@ -261,7 +296,7 @@ unsafe fn join<V: Vector, const K: usize>(
                 prefetch(row.wrapping_offset(ahead));
                 V::load(row)
             };
-            mix::<V, K>(weave, row, |o, v| v.store_lanes(run.add(o * 16), k * 16));
+            mix::<V, M, K>(weave, row, |o, v| M::put(v, run, o, k));
         }
         done += V::BYTES;
     }
@@ -274,7 +309,7 @@ unsafe fn join<V: Vector, const K: usize>(
 /// `k` times `length` bytes are readable at `from`; `to` is in the first row, and `length` bytes of every row, `stride`
 /// apart, are writable. `length` is at least a vector.
 #[inline(always)]
-unsafe fn split<V: Vector, const K: usize>(
+unsafe fn split<V: Vector, M: Method<V>, const K: usize>(
     weave: &Weave,
     from: *const u8,
     to: *mut u8,
@@ -291,9 +326,9 @@ unsafe fn split<V: Vector, const K: usize>(
             let run = from.add(done * k);
             let chunk = |i: usize| {
                 prefetch(run.wrapping_offset(ahead).wrapping_add(i * V::BYTES));
-                V::load_lanes(|lane| run.add(i * 16 + lane * k * 16))
+                M::take(run, i, k)
             };
-            mix::<V, K>(weave, chunk, |o, v| {
+            mix::<V, M, K>(weave, chunk, |o, v| {
                 v.store(to.offset(o as isize * stride).add(done))
             });
         }
@@ -305,9 +340,9 @@ unsafe fn split<V: Vector, const K: usize>(
 ///
 /// # Safety
 ///
-/// The CPU has `V`; `input` and `output` may be called with numbers below that of the rows.
+/// The CPU has `V` and what the method says; `input` and `output` may be called with numbers below that of the rows.
 #[inline(always)]
-unsafe fn mix<V: Vector, const K: usize>(
+unsafe fn mix<V: Vector, M: Method<V>, const K: usize>(
     weave: &Weave,
     input: impl Fn(usize) -> V,
     output: impl Fn(usize, V),
@@ -318,15 +353,8 @@ unsafe fn mix<V: Vector, const K: usize>(
         *v = input(i);
     }
     for o in 0..k {
-        // SAFETY: there are k * k tables; the CPU has `V`.
-        unsafe {
-            let table = |i: usize| V::splat_lane(weave.tables.get_unchecked(o * k + i).as_ptr());
-            let mut v = inputs[0].shuffle(table(0));
-            for (i, input) in inputs.iter().enumerate().take(k).skip(1) {
-                v = v.or(input.shuffle(table(i)));
-            }
-            output(o, v);
-        }
+        // SAFETY: the caller's promise.
+        unsafe { output(o, M::output(weave, &inputs, k, o)) }
     }
 }
 
@@ -384,7 +412,7 @@ mod tests {
 
     #[test]
     fn three_rows_of_bytes_become_pixels() {
-        let weave = Weave::new(1, 3, 100, 100, true, false, Around::default());
+        let weave = Weave::new(1, (3, 100), 100, true, false, Around::default(), false);
         // The first 16 bytes of the run: r0 g0 b0 r1 .. r5.
         assert_eq!(
             weave.tables[0],
@@ -393,5 +421,11 @@ mod tests {
             ]
         );
         assert_eq!(weave.tables[1][..4], [128, 0, 128, 128]);
+
+        let weave = Weave::new(1, (3, 100), 100, true, false, Around::default(), true);
+        let (first, second) = (&weave.picks[0], &weave.picks[1]);
+        assert_eq!(first.places[..5], [0, 64, 0, 1, 65]);
+        assert_eq!(second.places[..6], [0, 0, 0, 0, 0, 1]);
+        assert_eq!((first.kept & 15, second.kept & 15), (0b1011, 0b0100));
     }
 }

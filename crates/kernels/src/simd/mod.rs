@@ -93,6 +93,12 @@ pub(crate) trait Vector: Copy {
     unsafe fn collect<const K: usize>(self) -> Self;
 }
 
+/// A vector of 64 bytes that are permuted across its lanes. The CPU must have that too where one is used as such.
+pub(crate) trait Picks: Vector {
+    /// The bytes of `a`, and those of `b` from number 64 on, that the 64 `places` say; 0 where `kept` has no bit.
+    unsafe fn pick(a: Self, b: Self, places: &[u8; 64], kept: u64) -> Self;
+}
+
 /// An instruction set: its vectors from wide to narrow. Equal types where it has fewer than three.
 pub(crate) trait Set {
     type Wide: Vector;

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{Set, Vector, Work, set};
+use super::{Picks, Set, Vector, Work, set};
 
 mod parts;
 
@@ -162,6 +162,17 @@ parts64, |v| {
     ]
 });
 
+impl Picks for Zmm {
+    #[inline(always)]
+    unsafe fn pick(a: Self, b: Self, places: &[u8; 64], kept: u64) -> Self {
+        // SAFETY: the caller vouches for the CPU, VBMI included; there are 64 places.
+        Zmm(unsafe {
+            let places = load_zmm(places.as_ptr().cast());
+            _mm512_maskz_permutex2var_epi8(kept, a.0, places, b.0)
+        })
+    }
+}
+
 /// # Safety
 ///
 /// AVX-512F, and 64 readable bytes.
@@ -288,4 +299,9 @@ set! {
 set! {
     /// AVX-512, with AVX2 for what is narrow.
     Avx512Set, Zmm, Avx, Ssse, "avx2,f16c,avx512f,avx512bw,avx512vl,avx512dq"
+}
+
+set! {
+    /// AVX-512 with VBMI.
+    VbmiSet, Zmm, Avx, Ssse, "avx2,f16c,avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi"
 }
