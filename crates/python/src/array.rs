@@ -1,12 +1,13 @@
 //! Arrays that are given: NumPy's as they are, all others through Python's part of this package.
 
 use minormajor::{ElementType, StridedView};
-use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::intern;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 
 use crate::error::error;
+use crate::memory;
 
 /// An array that was given, as NumPy's.
 pub struct Array<'py> {
@@ -31,10 +32,10 @@ impl<'py> Array<'py> {
             },
             Err(_) => Array::of_other(given)?,
         };
-        let dtype = array.array.dtype();
-        if dtype.has_object() {
+        if memory::has_references(&array.array) {
             return Err(error(format!(
-                "arrays of {dtype} hold references, which can't be moved as bytes"
+                "arrays of {} hold references, which can't be moved as bytes",
+                array.array.dtype()
             )));
         }
         Ok(array)

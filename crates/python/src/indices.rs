@@ -1,6 +1,6 @@
 //! Many indices at once: `ravel_index` and `unravel_index`.
 
-use std::sync::Arc;
+use std::rc::Rc;
 
 use minormajor::{ArrayShape, BatchMap, ElementType, Width};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
@@ -123,10 +123,12 @@ pub fn unravel_index<'py>(
 /// a tuple of sizes.
 enum Map<'py> {
     Shape(Bound<'py, Shape>),
-    Kept(Arc<BatchMap>),
+    Kept(Rc<BatchMap>),
 }
 
-static KEPT: Kept<Arc<BatchMap>> = Kept::new();
+thread_local! {
+    static KEPT: Kept<Rc<BatchMap>> = const { Kept::new() };
+}
 
 impl<'py> Map<'py> {
     fn new(argument: &Bound<'py, PyAny>) -> PyResult<Map<'py>> {
@@ -149,7 +151,7 @@ impl<'py> Map<'py> {
                 Some(sizes)
             }
         };
-        if let Some(map) = KEPT.get(&key) {
+        if let Some(map) = KEPT.with(|kept| kept.get(&key)) {
             return Ok(Map::Kept(map));
         }
         let map = match sizes {
@@ -160,8 +162,8 @@ impl<'py> Map<'py> {
             }
             None => BatchMap::new(text::shape(argument)?.as_array().map_err(error)?),
         };
-        let map = Arc::new(map.map_err(error)?);
-        KEPT.insert(key, map.clone());
+        let map = Rc::new(map.map_err(error)?);
+        KEPT.with(|kept| kept.insert(key, map.clone()));
         Ok(Map::Kept(map))
     }
 

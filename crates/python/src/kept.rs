@@ -1,8 +1,10 @@
 //! What was prepared for a call, kept for the next one that is like it.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
-use std::sync::{Mutex, PoisonError};
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::FxBuildHasher;
 
 /// The most numbers of a key.
 const WORDS: usize = 32;
@@ -53,84 +55,70 @@ impl Key {
 }
 
 impl PartialEq for Key {
+    /// Without a call of a function that compares memory, which takes longer for so few numbers.
+    #[inline]
     fn eq(&self, other: &Key) -> bool {
-        self.words() == other.words()
+        let pairs = self.words.iter().zip(&other.words).take(self.length);
+        let differing = pairs.fold(0, |differing, (one, other)| differing | (one ^ other));
+        self.length == other.length && differing == 0
     }
 }
 
 impl Eq for Key {}
 
-/// For each number of a key one that has nothing to do with the others'.
-const FACTORS: [u64; WORDS] = {
-    let mut factors = [0; WORDS];
-    let mut place = 0;
-    while place < WORDS {
-        // SplitMix64.
-        let mut mixed = (place as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        factors[place] = (mixed ^ mixed >> 31) | 1;
-        place += 1;
-    }
-    factors
-};
-
 impl Hash for Key {
-    /// Numbers that nobody chooses to collide: multiplications that do not wait for each other.
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let words = self.words().unwrap_or_default();
-        let terms = words.iter().zip(FACTORS);
-        let sum = terms.fold(0u64, |sum, (&word, factor)| {
-            sum.wrapping_add(word.wrapping_mul(factor))
-        });
-        state.write_u64((sum ^ sum >> 32).wrapping_mul(FACTORS[0]));
-    }
-}
-
-/// Passes the one number of a key's hash on.
-#[derive(Default)]
-pub struct Passed(u64);
-
-impl Hasher for Passed {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, _: &[u8]) {
-        unreachable!("keys write one number");
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        self.0 = word ^ word >> 32;
+        self.words().hash(state);
     }
 }
 
 /// More are forgotten, all at once: who needs so many different ones gains nothing from them.
 const MOST: usize = 1 << 10;
 
-/// Values by their keys.
-pub struct Kept<V>(Mutex<Option<HashMap<Key, V, BuildHasherDefault<Passed>>>>);
+/// Values by their keys: one thread's, so that nobody waits for another's, nor for a count that threads
+/// share.
+pub struct Kept<V>(RefCell<Values<V>>);
+
+struct Values<V> {
+    all: HashMap<Key, V, FxBuildHasher>,
+    /// The one that was asked for last, which mostly is the next one too.
+    last: Option<(Key, V)>,
+}
 
 impl<V: Clone> Kept<V> {
     pub const fn new() -> Kept<V> {
-        Kept(Mutex::new(None))
+        Kept(RefCell::new(Values {
+            all: HashMap::with_hasher(FxBuildHasher),
+            last: None,
+        }))
     }
 
+    #[inline]
     pub fn get(&self, key: &Key) -> Option<V> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        key.words()?;
-        kept.as_ref()?.get(key).cloned()
+        let mut kept = self.0.borrow_mut();
+        match &kept.last {
+            Some((known, value)) if known == key => Some(value.clone()),
+            _ => kept.find(key),
+        }
     }
 
     pub fn insert(&self, key: Key, value: V) {
+        let mut kept = self.0.borrow_mut();
         if key.words().is_none() {
             return;
         }
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = kept.get_or_insert_default();
-        if kept.len() >= MOST {
-            kept.clear();
+        if kept.all.len() >= MOST {
+            kept.all.clear();
         }
-        kept.insert(key, value);
+        kept.all.insert(key, value);
+    }
+}
+
+impl<V: Clone> Values<V> {
+    #[inline(never)]
+    fn find(&mut self, key: &Key) -> Option<V> {
+        let value = self.all.get(key)?.clone();
+        self.last = Some((key.clone(), value.clone()));
+        Some(value)
     }
 }

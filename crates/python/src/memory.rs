@@ -7,20 +7,22 @@
 #![allow(unsafe_code)]
 
 pub mod card;
+mod dense;
 pub mod dlpack;
+mod in_use;
 pub mod lent;
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::{ptr, slice};
 
 use minormajor::{Column, Relayout, Width};
-use numpy::npyffi::{self, PY_ARRAY_API, npy_intp};
+use numpy::npyffi;
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
-use pyo3::PyTypeInfo;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use smallvec::SmallVec;
+
+pub use dense::{Dense, empty, empty_numbers};
+use in_use::Listed;
 
 use crate::error::{error, plan};
 
@@ -80,6 +82,28 @@ fn is_within(
     sizes.len() == strides.len() && end.is_some_and(|end| end <= bytes)
 }
 
+/// The bytes of an array's element, without a reference to its type that would be counted.
+#[inline]
+pub fn width(array: &Bound<'_, PyUntypedArray>) -> usize {
+    // SAFETY: as in `Region::of_elements`, `descr` is a field of the living array, and points to a living
+    // type as long as no other code runs.
+    unsafe {
+        let descr = (*array.as_array_ptr()).fields.descr;
+        npyffi::PyDataType_ELSIZE(array.py(), descr).max(0) as usize
+    }
+}
+
+/// Whether an array's elements hold references to objects, found as [`width`] is.
+#[inline]
+pub fn has_references(array: &Bound<'_, PyUntypedArray>) -> bool {
+    // SAFETY: as in `width`.
+    let flags = unsafe {
+        let descr = (*array.as_array_ptr()).fields.descr;
+        npyffi::PyDataType_FLAGS(array.py(), descr)
+    };
+    flags & npyffi::NPY_ITEM_HASOBJECT != 0
+}
+
 /// Where an array's bytes are.
 #[derive(Clone, Copy)]
 struct Region {
@@ -94,7 +118,7 @@ unsafe impl Send for Region {}
 
 impl Region {
     fn of(array: &Bound<'_, PyUntypedArray>) -> PyResult<Region> {
-        Region::of_elements(array, array.dtype().itemsize())
+        Region::of_elements(array, width(array))
     }
 
     /// As `of`, where it is known how wide the elements are.
@@ -129,71 +153,6 @@ impl Region {
     fn overlaps(self, other: Region) -> bool {
         let (a, b) = (self.start as usize, other.start as usize);
         a < b + other.bytes && b < a + self.bytes
-    }
-}
-
-/// What threads that gave up Python's lock read and write at this moment.
-static IN_USE: Mutex<Vec<InUse>> = Mutex::new(Vec::new());
-
-/// How many they are. It becomes more only under Python's lock, so who holds that may trust a 0.
-static LISTED: AtomicUsize = AtomicUsize::new(0);
-
-#[derive(Clone, Copy)]
-struct InUse {
-    region: Region,
-    is_written: bool,
-    /// Equal for all that one thread uses at once.
-    by: u64,
-}
-
-/// Memory that is in [`IN_USE`] as long as this lives.
-struct Listed(u64);
-
-impl Listed {
-    /// # Errors
-    ///
-    /// Where another thread writes what this one reads, or touches what it writes.
-    fn new(
-        read: impl Iterator<Item = Region>,
-        written: impl Iterator<Item = Region>,
-        keep: bool,
-    ) -> PyResult<Option<Listed>> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        if !keep && LISTED.load(Ordering::Acquire) == 0 {
-            return Ok(None);
-        }
-        let by = NEXT.fetch_add(1, Ordering::Relaxed);
-        let used = |is_written| {
-            move |region| InUse {
-                region,
-                is_written,
-                by,
-            }
-        };
-        let mine = read.map(used(false)).chain(written.map(used(true)));
-        let mine: SmallVec<[InUse; 8]> = mine.collect();
-        let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
-        let clashes = |other: &InUse| {
-            mine.iter().any(|one| {
-                (one.is_written || other.is_written) && one.region.overlaps(other.region)
-            })
-        };
-        if in_use.iter().any(clashes) {
-            return Err(error("another thread is moving bytes of this memory"));
-        }
-        Ok(keep.then(|| {
-            in_use.extend(mine);
-            LISTED.store(in_use.len(), Ordering::Release);
-            Listed(by)
-        }))
-    }
-}
-
-impl Drop for Listed {
-    fn drop(&mut self) {
-        let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
-        in_use.retain(|used| used.by != self.0);
-        LISTED.store(in_use.len(), Ordering::Release);
     }
 }
 
@@ -233,19 +192,60 @@ pub fn run(
     if !has_flags(destination, npyffi::NPY_ARRAY_WRITEABLE) {
         return Err(error("the destination is read-only"));
     }
+    // SAFETY: both arrays live as long as this function runs, since their caller holds references,
+    // with which NumPy refuses to resize them; the destination can be written, its flag says, and the
+    // two do not overlap.
+    unsafe { run_between(py, relayout, from, to) }
+}
+
+/// Moves `source` to a new array, as [`run`] does.
+///
+/// # Errors
+///
+/// As [`empty`] and [`run`].
+pub fn run_new<'py>(
+    relayout: &Relayout,
+    source: &Bound<'py, PyUntypedArray>,
+    dense: &Dense,
+) -> PyResult<Bound<'py, PyUntypedArray>> {
+    let made = empty(source.dtype(), dense)?;
+    let from = Region::of(source)?;
+    // SAFETY: `data` is a field that every array has.
+    let data = unsafe { (*made.as_array_ptr()).fields.data }.cast::<u8>();
+    let to = Region {
+        start: data,
+        bytes: dense.bytes,
+        first: 0,
+    };
+    // SAFETY: as in `run`. NumPy allocated for the new array what its elements take, which is as many
+    // bytes as `Dense` says; nobody else has this memory, so it does not overlap the source's.
+    unsafe { run_between(source.py(), relayout, from, to)? };
+    Ok(made)
+}
+
+/// Moves what lies in one region to another one.
+///
+/// # Safety
+///
+/// The regions are those of arrays that live as long as this function runs; that of the destination can
+/// be written, and they do not overlap.
+unsafe fn run_between(
+    py: Python<'_>,
+    relayout: &Relayout,
+    from: Region,
+    to: Region,
+) -> PyResult<()> {
     if from.bytes == 0 || to.bytes == 0 {
         // There may be no memory at all. Relayouts of views write nothing else.
         return Ok(());
     }
     let is_small = to.bytes < SMALL;
     let _listed = Listed::new([from].into_iter(), [to].into_iter(), !is_small)?;
-    // SAFETY: both arrays live as long as this function runs, since their caller holds references,
-    // with which NumPy refuses to resize them. NumPy promises that every element of an array is in
-    // memory that it keeps alive; the bytes between two elements of one array are then too, since
-    // that memory is one allocation. So `bytes` from `start` on can be read, and those of
-    // `destination` written, its flag says. The two do not overlap, and no other reference of Rust's
-    // to what is written exists: only this function makes any, it holds Python's lock or is listed
-    // in `IN_USE`, and every thread of a relayout gets parts of these. Memory that is not yet written is the allocator's of a foreign library, of some
+    // SAFETY: the caller's promise. NumPy promises that every element of an array is in memory that it
+    // keeps alive; the bytes between two elements of one array are then too, since that memory is one
+    // allocation. So `bytes` from `start` on can be read, and those of the destination written. No
+    // other reference of Rust's to what is written exists: only this function makes any, it holds
+    // Python's lock or is listed in `IN_USE`, and every thread of a relayout gets parts of these. Memory that is not yet written is the allocator's of a foreign library, of some
     // value as far as the compiler can know, and any value is a `u8`.
     let (source, destination) = unsafe {
         (
@@ -386,118 +386,4 @@ pub fn with_numbers<'a, 'py: 'a, R: Send, I: Iterator<Item = Numbers<'a, 'py>>>(
         false => work(&columns, &mut outputs),
         true => py.detach(|| work(&columns, &mut outputs)),
     })
-}
-
-/// A new array of 64-bit whole numbers, row-major, not yet written.
-///
-/// # Errors
-///
-/// What NumPy says, of too little memory for example.
-pub fn empty_numbers<'py>(
-    py: Python<'py>,
-    sizes: &[usize],
-) -> PyResult<Bound<'py, PyUntypedArray>> {
-    let mut counts = SmallVec::<[npy_intp; 8]>::new();
-    for &size in sizes {
-        counts.push(size.try_into().map_err(error)?);
-    }
-    // SAFETY: as in `empty`; without strides the array is row-major.
-    unsafe {
-        let made = PY_ARRAY_API.PyArray_NewFromDescr(
-            py,
-            PyUntypedArray::type_object_raw(py),
-            usual_type(py, Width::Eight).clone().into_dtype_ptr(),
-            counts.len() as i32,
-            counts.as_ptr().cast_mut(),
-            std::ptr::null_mut(),
-            std::ptr::null_mut(),
-            0,
-            std::ptr::null_mut(),
-        );
-        Ok(Bound::from_owned_ptr_or_err(py, made)?.cast_into_unchecked())
-    }
-}
-
-/// Sizes and strides of an array whose elements lie without gaps, from its first one on.
-pub struct Dense {
-    width: usize,
-    /// As many as `strides`, and none negative.
-    sizes: SmallVec<[npy_intp; 8]>,
-    /// They reach exactly as far as the elements' bytes: the constructor checked it.
-    strides: SmallVec<[npy_intp; 8]>,
-    is_fortran: bool,
-}
-
-impl Dense {
-    /// # Errors
-    ///
-    /// Strides under which elements would leave gaps, overlap, or lie before the first one.
-    pub fn new(sizes: &[usize], strides: &[isize], width: usize) -> PyResult<Dense> {
-        let bytes = sizes
-            .iter()
-            .try_fold(width, |bytes, &size| bytes.checked_mul(size))
-            .ok_or_else(|| error("the array is larger than the address space"))?;
-        let sizes_fit = sizes.iter().all(|&size| isize::try_from(size).is_ok());
-        let is_dense = reach(sizes, strides, width) == Some((0, bytes));
-        if sizes.len() != strides.len() || !sizes_fit || !is_dense {
-            return Err(error("a new array has its elements without gaps"));
-        }
-        let mut next = width as isize;
-        let is_fortran = strides.iter().zip(sizes).all(|(&stride, &size)| {
-            let is_next = stride == next;
-            // It overflows only in arrays without elements, whose strides are no matter.
-            next = next.wrapping_mul(size.max(1) as isize);
-            is_next
-        });
-        Ok(Dense {
-            width,
-            sizes: sizes.iter().map(|&size| size as npy_intp).collect(),
-            strides: strides.into(),
-            is_fortran,
-        })
-    }
-}
-
-/// A new array, not yet written.
-///
-/// # Errors
-///
-/// A type of another width, or that holds references; what NumPy says, of too little memory for
-/// example.
-pub fn empty<'py>(
-    dtype: Bound<'py, PyArrayDescr>,
-    dense: &Dense,
-) -> PyResult<Bound<'py, PyUntypedArray>> {
-    let py = dtype.py();
-    if dtype.itemsize() != dense.width || dtype.has_object() {
-        return Err(error(format!(
-            "expected elements of {} bytes that hold no references, found {dtype}",
-            dense.width
-        )));
-    }
-    // Column-major arrays are made faster where that is said than where strides say it.
-    let (flags, strides) = match dense.is_fortran {
-        true => (npyffi::NPY_ARRAY_F_CONTIGUOUS, std::ptr::null_mut()),
-        false => (0, dense.strides.as_ptr().cast_mut()),
-    };
-    // SAFETY: the type is NumPy's array type; the function takes the reference to the descriptor
-    // over, which `into_dtype_ptr` gives away. It only reads the two lists, which have as many
-    // entries as the number before them says, and the second of which may be missing. Without data
-    // NumPy allocates what the sizes need, and the strides stay in that, as `Dense` promises for
-    // this width. No object fields are left unset: types with references were refused. The result
-    // is a new reference to an array, or null with an exception set.
-    unsafe {
-        let made = PY_ARRAY_API.PyArray_NewFromDescr(
-            py,
-            PyUntypedArray::type_object_raw(py),
-            dtype.into_dtype_ptr(),
-            dense.sizes.len() as i32,
-            dense.sizes.as_ptr().cast_mut(),
-            strides,
-            std::ptr::null_mut(),
-            flags,
-            std::ptr::null_mut(),
-        );
-        Ok(Bound::from_owned_ptr_or_err(py, made)?.cast_into_unchecked())
-    }
 }

@@ -58,9 +58,7 @@ fn moved<'py>(
     let Some(dense) = &prepared.destination else {
         return Err(error("a new array has its elements in an order"));
     };
-    let made = memory::empty(source.dtype(), dense)?;
-    memory::run(source.py(), &prepared.relayout, source, &made)?;
-    Ok(made)
+    memory::run_new(&prepared.relayout, source, dense)
 }
 
 /// What `relayout` and its kin do once they know the order.

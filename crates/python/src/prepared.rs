@@ -1,17 +1,16 @@
 //! Moves that were prepared, kept for calls that move such arrays again.
 
-use std::borrow::Cow;
-use std::sync::Arc;
+use std::rc::Rc;
 
 use minormajor::{Layout, Plan, Relayout};
-use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::array::Moved;
 use crate::error;
 use crate::kept::{Kept, Key};
-use crate::memory::Dense;
+use crate::memory::{self, Dense};
 use crate::order::{Order, Strides};
 use crate::{layout, text};
 
@@ -32,8 +31,8 @@ pub enum Wanted<'a> {
     Letter(&'a str),
     /// In a layout, as text.
     Text(&'a str),
-    /// In a layout.
-    Layout(Cow<'a, Layout>),
+    /// In a layout. Boxed: the call of a small array is not to pay for its size.
+    Layout(Box<Layout>),
     /// In an order, of a layout that says nothing else.
     Order(&'a [usize]),
     /// At these strides.
@@ -49,9 +48,9 @@ impl<'a> Wanted<'a> {
         match argument.cast::<layout::Layout>() {
             Ok(layout) => Ok(match layout.get().order() {
                 Some(order) => Wanted::Order(order),
-                None => Wanted::Layout(Cow::Borrowed(layout.get().inner())),
+                None => Wanted::Layout(Box::new(layout.get().inner().clone())),
             }),
-            Err(_) => Ok(Wanted::Layout(Cow::Owned(text::layout(argument)?))),
+            Err(_) => text::layout(argument).map(Box::new).map(Wanted::Layout),
         }
     }
 
@@ -97,7 +96,9 @@ impl<'a> Wanted<'a> {
     }
 }
 
-static KEPT: Kept<Arc<Prepared>> = Kept::new();
+thread_local! {
+    static KEPT: Kept<Rc<Prepared>> = const { Kept::new() };
+}
 
 /// The move of an array to where it is wanted.
 ///
@@ -108,15 +109,15 @@ pub fn prepared(
     array: &Bound<'_, PyUntypedArray>,
     wanted: &Wanted<'_>,
     threads: usize,
-) -> PyResult<Arc<Prepared>> {
-    let (sizes, strides, width) = (array.shape(), array.strides(), array.dtype().itemsize());
+) -> PyResult<Rc<Prepared>> {
+    let (sizes, strides, width) = (array.shape(), array.strides(), memory::width(array));
     let mut key = Key::new();
     // All that a move depends on.
     key.extend([threads as u64, width as u64, sizes.len() as u64]);
     key.extend(sizes.iter().map(|&size| size as u64));
     key.extend(strides.iter().map(|&stride| stride as u64));
     wanted.write(&mut key);
-    if let Some(known) = KEPT.get(&key) {
+    if let Some(known) = KEPT.with(|kept| kept.get(&key)) {
         return Ok(known);
     }
     let order = wanted.order(array.py(), sizes.len())?;
@@ -130,12 +131,12 @@ pub fn prepared(
     let plan = Plan::new(&from_view, &to_view).map_err(error::plan)?;
     let relayout = Relayout::new(&plan).map_err(error::plan)?.threads(threads);
     let destination = order.as_ref().map(|_| Dense::new(sizes, &to, width));
-    let made = Arc::new(Prepared {
+    let made = Rc::new(Prepared {
         relayout,
         destination: destination.transpose()?,
         is_there: order.as_ref().is_some_and(|order| order.is_met_by(array)),
         order,
     });
-    KEPT.insert(key, made.clone());
+    KEPT.with(|kept| kept.insert(key, made.clone()));
     Ok(made)
 }

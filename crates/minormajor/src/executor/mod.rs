@@ -325,6 +325,13 @@ impl Relayout {
                 found,
             });
         };
+        if destination.len() <= SMALLEST_PART
+            && progress.is_none()
+            && let Some(movement) = self.only_move()
+        {
+            // What is asked below would take a small array longer than its move.
+            return Ok(movement.run(source, destination)?);
+        }
         let head = || windows::head(destination, self.unit_bytes.unwrap_or(1));
         let sharing = self.sharing(head, progress.is_some());
         let told = Told::new(self.destination_bytes, progress);
