@@ -67,8 +67,12 @@ pub fn test(workspace: &Workspace, python: Option<&Path>) -> Result<(), Failure>
     }
 }
 
-/// A folder with the emulator's library under the name that the driver has.
-fn emulated_driver(workspace: &Workspace) -> Result<Option<PathBuf>, Failure> {
+/// A folder with the emulator's library under the name that the driver has; `None` where it has none.
+///
+/// # Errors
+///
+/// Where it can't be built or copied.
+pub fn emulated_driver(workspace: &Workspace) -> Result<Option<PathBuf>, Failure> {
     if !cfg!(target_os = "linux") {
         return Ok(None);
     }

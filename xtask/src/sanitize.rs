@@ -71,23 +71,33 @@ pub fn python(workspace: &Workspace) -> Result<(), Failure> {
     }
     let wheel = package::build(workspace, &interpreter, "test-wheels", &[])?;
     package::install(&interpreter, &wheel)?;
-    process::run(
-        Command::new("valgrind")
+    let tests = |file: &str| {
+        let mut command = Command::new("valgrind");
+        command
             .args(["--quiet", "--error-exitcode=99", "--num-callers=30"])
             .arg("--undef-value-errors=no")
             .args(["--leak-check=full", "--show-leak-kinds=definite"])
             .arg("--errors-for-leak-kinds=definite")
             .arg("--suppressions=xtask/python.supp")
-            .arg(interpreter)
+            .arg(&interpreter)
             .args(["-m", "pytest", "-q", "-p", "no:cacheprovider"])
-            .arg("crates/python/tests/test_memory.py")
+            .arg(format!("crates/python/tests/{file}"))
             .env("PYTHONMALLOC", "malloc")
             .env("PYTHONDONTWRITEBYTECODE", "1")
             // Its threads would only wait.
             .env("OPENBLAS_NUM_THREADS", "1")
             .env_remove("VALGRIND_OPTS")
-            .current_dir(workspace.root()),
-    )
+            .current_dir(workspace.root());
+        command
+    };
+    process::run(&mut tests("test_memory.py"))?;
+    match package::emulated_driver(workspace)? {
+        Some(folder) => process::run(tests("test_card.py").env("LD_LIBRARY_PATH", folder)),
+        None => {
+            println!("skipped: arrays on cards, since there is no emulator of CUDA's driver here");
+            Ok(())
+        }
+    }
 }
 
 /// The kernels' tests, documentation's aside, which are programs of their own.

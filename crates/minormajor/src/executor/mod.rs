@@ -5,6 +5,7 @@
 //! and fills that lie in it. So every byte of the destination has one writer, which owns it, and
 //! no thread waits for another.
 
+mod error;
 mod explain;
 mod general;
 mod job;
@@ -14,11 +15,12 @@ mod sharing;
 mod windows;
 
 use minormajor_core::ArrayShape;
-use minormajor_core::plan::{Change, Plan, PlanError};
-use minormajor_kernels::{Kernel, NestError, Scratch, Sequence, Tuning};
+use minormajor_core::plan::{Change, Plan};
+use minormajor_kernels::{Kernel, Scratch, Sequence, Tuning};
 use smallvec::SmallVec;
 
 use crate::threads::team;
+pub use error::{RelayoutError, RunError};
 pub use explain::{ExplainedBox, Explanation};
 use general::General;
 pub(crate) use job::Job;
@@ -89,53 +91,6 @@ pub struct Relayout {
     threads: usize,
     /// The most bytes that a run may take from the allocator, where there is a bound.
     heap: Option<usize>,
-}
-
-/// Why a run was refused. Nothing has been written then.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum RunError {
-    /// The source buffer ends before the array does.
-    #[error(
-        "the source takes {expected} bytes, and the buffer has {found}; give the whole array's"
-    )]
-    #[allow(missing_docs)]
-    SourceTooShort { expected: usize, found: usize },
-    /// The destination buffer ends before the array does.
-    #[error(
-        "the destination takes {expected} bytes, and the buffer has {found}; give room for the whole array"
-    )]
-    #[allow(missing_docs)]
-    DestinationTooShort { expected: usize, found: usize },
-    /// An array that this machine can't hold in memory.
-    #[error(
-        "{bytes} bytes are more than this machine can hold in memory at once; choose a smaller array or less padding"
-    )]
-    #[allow(missing_docs)]
-    TooLarge { bytes: i64 },
-    /// A run that needs more memory than it is allowed.
-    #[error("a run needs at least {least} bytes of heap, and is allowed {limit}; allow that much")]
-    #[allow(missing_docs)]
-    Memory { limit: usize, least: usize },
-    /// A box that no kernel takes; no plan has one.
-    #[error("a box of the plan can't be run: {source}; please report this")]
-    #[allow(missing_docs)]
-    Box {
-        #[from]
-        source: NestError,
-    },
-}
-
-/// Why [`relayout`] failed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum RelayoutError {
-    /// There is no plan from the one shape to the other.
-    #[error(transparent)]
-    Plan(#[from] PlanError),
-    /// The plan can't be run on this source, or its result can't be held.
-    #[error(transparent)]
-    Run(#[from] RunError),
 }
 
 /// Moves an array to another layout: the short way for one array in memory.
