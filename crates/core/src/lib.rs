@@ -43,7 +43,7 @@ pub use element_type::{
     ElementKind, ElementType, FloatFormat, NativeElement, SpecialValues, UnknownElementType,
 };
 pub use error::ShapeError;
-pub use in_place::{InPlacePlan, Step};
+pub use in_place::{ElementMove, InPlacePlan, PackedElements, Step};
 pub use indices::{IndexSpace, Indices, ShapePartition, to_mixed_radix};
 pub use layout::{Layout, LayoutEquality, PaddingValue, SplitConfig, Tile, TileDimension};
 pub use packing::{PackingError, pack_bits, unpack_bits};

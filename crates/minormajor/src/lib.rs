@@ -25,6 +25,7 @@
 
 pub mod backend;
 mod batch_map;
+mod bits;
 mod executor;
 pub mod files;
 pub mod hlo;

@@ -1,6 +1,6 @@
 //! A plan in place, run word for word: every step on a copy of what it reads.
 
-use minormajor_core::{InPlacePlan, Step};
+use minormajor_core::{ElementMove, InPlacePlan, Step};
 
 use crate::oracle::{self, indices};
 
@@ -21,12 +21,9 @@ pub fn run(plan: &InPlacePlan, buffer: &mut [u8]) {
         &buffer[..bytes],
     );
     for at in 0..bytes {
-        // An element shows which source it came from; a fill does not.
-        if filled[at] == touched[at] {
-            buffer[at] = filled[at];
-        } else {
-            buffer[at] = moved[at];
-        }
+        // Every bit of an element shows which source it came from; those of a fill do not.
+        let elements = filled[at] ^ touched[at];
+        buffer[at] = moved[at] & elements | filled[at] & !elements;
     }
 }
 
@@ -114,6 +111,26 @@ fn run_step(step: &Step, buffer: &mut [u8]) {
                         buffer[joined as usize] = before[parted as usize];
                     }
                 }
+            }
+        }
+        Step::Elements(elements) => {
+            let width = elements.bits() as usize;
+            let (positions, stored) = elements.source();
+            let value = |at: i64| oracle::bits(&before, (at * stored) as usize, width);
+            let mut values: Vec<u128> = (0..positions).map(value).collect();
+            let (positions, stored) = elements.destination();
+            values.resize(values.len().max(positions as usize), 0);
+            let mut kept = None;
+            elements.for_each(|step| match step {
+                ElementMove::Keep(from) => {
+                    assert_eq!(kept.replace(values[from as usize]), None);
+                }
+                ElementMove::To(from, to) => values[to as usize] = values[from as usize],
+                ElementMove::Put(to) => values[to as usize] = kept.take().unwrap(),
+            });
+            buffer.fill(oracle::SENTINEL);
+            for (at, &value) in values.iter().take(positions as usize).enumerate() {
+                oracle::set_bits(buffer, at * stored as usize, stored.min(8) as usize, value);
             }
         }
         Step::Resize { from, to } => {

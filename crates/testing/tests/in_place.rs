@@ -1,6 +1,5 @@
 //! In place: plans and their executor against the naive relayout.
 
-use minormajor::plan::PlanError;
 use minormajor::{ArrayShape, InPlace, InPlaceError, InPlacePlan, Plan, Shape};
 use minormajor_testing::{in_place, oracle, strategy};
 use proptest::prelude::*;
@@ -31,22 +30,8 @@ fn differs(buffer: &[u8], expected: &[Option<u8>]) -> Option<usize> {
     bytes.position(|(byte, expected)| expected.is_some_and(|expected| expected != *byte))
 }
 
-/// Only these are refused in place.
-fn is_packed(from: &ArrayShape, to: &ArrayShape) -> Result<(), TestCaseError> {
-    prop_assert!(
-        from.element_bits().min(to.element_bits()) < 8,
-        "{} to {}",
-        from,
-        to
-    );
-    Ok(())
-}
-
 fn moves(from: &ArrayShape, to: &ArrayShape, scratch: i64) -> Result<(), TestCaseError> {
-    let plan = match InPlacePlan::new(from, to, scratch) {
-        Err(PlanError::PackedInPlace { .. }) => return is_packed(from, to),
-        plan => plan.unwrap(),
-    };
+    let plan = InPlacePlan::new(from, to, scratch).unwrap();
     let (mut buffer, expected) = case(from, to);
     prop_assert_eq!(plan.buffer_bytes() as usize, buffer.len());
     in_place::run(&plan, &mut buffer);
@@ -105,8 +90,7 @@ proptest! {
         threads in 1usize..4,
     ) {
         let heap = match InPlace::on_threads(&from, &to, heap, threads) {
-            Err(InPlaceError::Plan(PlanError::PackedInPlace { .. })) => return is_packed(&from, &to),
-            // So is a bound below what the way element by element takes, where no boxes do.
+            // Refused is a bound below what the way element by element takes, where no boxes do.
             Err(InPlaceError::Memory { limit, least }) => {
                 prop_assert!(limit == heap && heap < least);
                 prop_assert!(Plan::new(&from, &to).unwrap().general().is_some());
@@ -131,6 +115,12 @@ fn padding_of_unknown_value_has_no_expected_byte() {
 fn large_runs_in_place() {
     for (from, to) in [
         ("u8[521,1031]{1,0}", "u8[521,1031]{0,1}"),
+        ("u4[67,131]{1,0:E(4)}", "u4[67,131]{0,1:E(4)}"),
+        ("u1[67,131]{1,0:E(1)}", "u1[67,131]{0,1:T(8,16)E(1)}"),
+        ("u2[131,67]{1,0:E(2)}", "u2[131,67]{0,1}"),
+        ("u2[131,67]{1,0}", "u2[131,67]{0,1:E(2)}"),
+        ("s4[61,67,34]{2,1,0:E(4)}", "s4[61,67,34]{2,0,1:E(4)}"),
+        ("u4[64,128]{1,0:E(4)}", "u4[64,128]{1,0:T(8,128)E(4)}"),
         ("u8[2053,1031]{1,0}", "u8[2053,1031]{0,1}"),
         ("u16[1031,1031]{1,0}", "u16[1031,1031]{0,1}"),
         ("f32[2053,1031]{1,0}", "f32[2053,1031]{0,1}"),

@@ -21,15 +21,33 @@ pub(super) enum Change {
     Transpose(Transpose),
 }
 
-/// The changes that lead from one layout of an array to another, in their simplest form. Both
-/// have elements of whole bytes, and there is at least one element.
+/// The changes that lead from one layout of an array to another, in their simplest form; `None`
+/// where packed elements would not be moved by whole bytes. There is at least one element.
 pub(super) fn between(
     source: &ArrayShape,
     destination: &ArrayShape,
+) -> Result<Option<Vec<Change>>, ShapeError> {
+    let bits = source.element_bits();
+    if bits.min(destination.element_bits()) >= 8 {
+        let width = i64::from(source.element_type().byte_width());
+        return changes(source, destination, 8, width).map(Some);
+    }
+    if bits != destination.element_bits() {
+        return Ok(None);
+    }
+    let changes = changes(source, destination, 1, bits)?.into_iter();
+    Ok(changes.map(Change::in_bytes).collect())
+}
+
+/// The changes, counting units of so many bits, where an element has at least `width` of them.
+fn changes(
+    source: &ArrayShape,
+    destination: &ArrayShape,
+    unit: i64,
+    width: i64,
 ) -> Result<Vec<Change>, ShapeError> {
-    let (from, to) = (Steps::new(source)?, Steps::new(destination)?);
+    let (from, to) = (Steps::new(source, unit)?, Steps::new(destination, unit)?);
     // Between the two lies the dense array, or more of it where both pad a dimension.
-    let width = i64::from(source.element_type().byte_width());
     let common = |d: usize| from.first[d].min(to.first[d]).max(from.sizes[d]);
     let dense = |steps: &Steps| -> Extents {
         let sizes = steps.order.iter().map(|&d| common(d));
@@ -67,12 +85,13 @@ struct Steps<'a> {
     sizes: Vec<i64>,
     /// Sizes with padding and, where the first tile cuts a dimension of its own, to whole tiles.
     first: SmallVec<[i64; 6]>,
-    /// Bytes of an element in memory.
+    /// Units of an element in memory.
     stored: i64,
 }
 
 impl<'a> Steps<'a> {
-    fn new(shape: &'a ArrayShape) -> Result<Self, ShapeError> {
+    /// The parts that count units of so many bits.
+    fn new(shape: &'a ArrayShape, unit: i64) -> Result<Self, ShapeError> {
         let layout = shape.require_layout()?;
         let sizes = shape.sizes()?;
         let order: SmallVec<[usize; 6]> = layout.minor_to_major().iter().rev().copied().collect();
@@ -100,7 +119,7 @@ impl<'a> Steps<'a> {
             order,
             sizes,
             first,
-            stored: shape.element_bits() / 8,
+            stored: shape.element_bits() / unit,
         })
     }
 
@@ -174,6 +193,22 @@ impl Change {
             Change::Resize(resize) => Change::Resize(resize.reversed()),
             Change::Transpose(transpose) => Change::Transpose(transpose.reversed()),
         }
+    }
+
+    /// This change, which counts bits, counting bytes; `None` where it would cut some.
+    fn in_bytes(mut self) -> Option<Change> {
+        let (one, other) = match &mut self {
+            Change::Resize(resize) => (resize.from.last_mut(), resize.to.last_mut()),
+            Change::Transpose(transpose) => {
+                let is_last = |&last: &usize| last + 1 == transpose.extents.len();
+                transpose.order.last().copied().filter(is_last)?;
+                (transpose.extents.last_mut(), None)
+            }
+        };
+        for extent in one.into_iter().chain(other) {
+            (*extent % 8 == 0).then(|| *extent /= 8)?;
+        }
+        Some(self)
     }
 
     fn canonical(&self) -> Option<Change> {

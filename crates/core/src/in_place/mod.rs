@@ -6,9 +6,11 @@
 //! Changes of extents move rows up or down in memory, one after the other. A change of order is
 //! a route of exchanges of neighbouring dimensions ([`route`]), each of which transposes a matrix
 //! of blocks ([`exchange`]). Changes that lie inside the same windows of memory go through it
-//! together ([`windows`]).
+//! together ([`windows`]). Packed elements that such steps would have to cut bytes for go one by
+//! one ([`elements`]).
 
 mod change;
+mod elements;
 mod exchange;
 mod extents;
 
@@ -20,6 +22,7 @@ mod windows;
 
 use std::fmt;
 
+pub use elements::{ElementMove, PackedElements};
 pub use step::Step;
 
 use crate::array::ArrayShape;
@@ -62,18 +65,13 @@ impl InPlacePlan {
     ///
     /// # Errors
     ///
-    /// [`PlanError`] where there is no [`Plan`] from the one to the other, and
-    /// [`PlanError::PackedInPlace`] for packed elements.
+    /// [`PlanError`] where there is no [`Plan`] from the one to the other.
     pub fn new(
         source: &ArrayShape,
         destination: &ArrayShape,
         scratch: i64,
     ) -> Result<InPlacePlan, PlanError> {
         let plan = Plan::new(source, destination)?;
-        if plan.unit_bytes().is_none() {
-            let element_type = source.element_type();
-            return Err(PlanError::PackedInPlace { element_type });
-        }
         let buffer_bytes = plan.source_bytes().max(plan.destination_bytes());
         let scratch = scratch.max(LEAST_SCRATCH);
         let stays = matches!(plan.class(), PlanClass::Identity | PlanClass::Retag);
@@ -83,7 +81,13 @@ impl InPlacePlan {
                 room: buffer_bytes,
                 exchanges: Exchanges::new(scratch),
             };
-            steps = lowering.steps(&change::between(source, destination)?);
+            steps = match change::between(source, destination)? {
+                Some(changes) => lowering.steps(&changes),
+                None => vec![Step::Elements(Box::new(PackedElements::new(
+                    source,
+                    destination,
+                )?))],
+            };
         }
         let scratch_bytes = steps.iter().map(|step| step.scratch(scratch)).max();
         Ok(InPlacePlan {

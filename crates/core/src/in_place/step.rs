@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::elements::PackedElements;
 use crate::plan::{Loop, SmallLoops};
 
 /// One step on a buffer. All numbers but counts are bytes; offsets are in the buffer, or in the
@@ -81,6 +82,8 @@ pub enum Step {
         /// Extents after.
         to: Vec<i64>,
     },
+    /// Packed elements, one by one.
+    Elements(Box<PackedElements>),
     /// Steps on one window after the other.
     Each {
         /// Where the first window begins before the step.
@@ -130,6 +133,7 @@ impl Step {
             Step::Resize { from, to } => {
                 std::iter::zip(from, to).map(|(&a, &b)| a.min(b)).product()
             }
+            Step::Elements(elements) => (elements.count() * elements.bits() + 7) / 8,
             Step::Each { count, steps, .. } => {
                 // No more than the buffer in each of the steps, of which there are few.
                 count.saturating_mul(steps.iter().map(Step::bytes_moved).sum())
@@ -143,7 +147,7 @@ impl Step {
             Step::Stage {
                 batch, together, ..
             } => batch * together,
-            Step::Swap { .. } => 0,
+            Step::Swap { .. } | Step::Elements(_) => 0,
             Step::Cycle {
                 rows,
                 columns,
@@ -231,6 +235,12 @@ impl fmt::Display for Step {
             Step::Resize { from, to } => {
                 write!(f, "resize: {} to {} bytes", crossed(from), crossed(to))
             }
+            Step::Elements(elements) => write!(
+                f,
+                "one by one: {} elements of {} bits",
+                elements.count(),
+                elements.bits()
+            ),
             Step::Each {
                 count,
                 before,

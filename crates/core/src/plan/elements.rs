@@ -60,12 +60,6 @@ pub enum PlanError {
         "elements of the strided destination overlap or interleave; expected each stride to step over all that the smaller ones reach"
     )]
     Overlap,
-    /// Packed elements, inside one buffer.
-    #[error(
-        "packed {element_type} elements can't be moved inside one buffer; move them to another, or leave out E(bits) for a byte an element"
-    )]
-    #[allow(missing_docs)]
-    PackedInPlace { element_type: ElementType },
     /// A layout or a size is missing.
     #[error(transparent)]
     Shape(#[from] ShapeError),

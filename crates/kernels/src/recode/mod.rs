@@ -45,8 +45,10 @@ impl Scratch {
     fn room(&mut self, bytes: usize) -> *mut u8 {
         let needed = bytes + LINE;
         if self.0.len() < needed {
-            self.0.clear();
-            self.0.resize(needed, 0);
+            // Freed before there is more, of which there is no more than is needed: both are in what callers
+            // are told.
+            self.0 = Vec::new();
+            self.0 = vec![0; needed];
         }
         let start = self.0.as_ptr().align_offset(LINE);
         self.0[start..start + bytes].as_mut_ptr()

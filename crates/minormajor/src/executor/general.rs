@@ -5,6 +5,7 @@ use minormajor_kernels::{NestError, Recode, Scratch, Tuning};
 
 use super::job::recoding;
 use super::windows::Window;
+use crate::bits::{self, put_unit};
 
 /// A general plan made ready to run.
 #[derive(Clone, Debug)]
@@ -80,37 +81,19 @@ impl General {
                         }
                         None => {
                             let common = self.unit.min(self.source_unit);
-                            put(window.bytes, bit, self.unit, |byte| match common {
-                                ..8 => low(source[from / 8] >> (from % 8), common),
+                            put_unit(window.bytes, bit, self.unit, |byte| match common {
+                                ..8 => bits::get(source, from, common),
                                 _ => source[from / 8 + byte],
                             });
                         }
                     }
                 }
                 GeneralValue::Fill(pattern) => {
-                    put(window.bytes, bit, self.unit, |byte| pattern[byte])
+                    put_unit(window.bytes, bit, self.unit, |byte| pattern[byte])
                 }
                 GeneralValue::Leave => {}
             }
         });
         result
-    }
-}
-
-/// The low bits of a byte.
-fn low(byte: u8, bits: usize) -> u8 {
-    byte & (0xff >> (8 - bits.min(8)))
-}
-
-/// Writes a unit: the low bits of one byte, or whole bytes.
-fn put(to: &mut [u8], bit: usize, unit: usize, byte: impl Fn(usize) -> u8) {
-    if unit < 8 {
-        let place = &mut to[bit / 8];
-        let mask = low(0xff, unit) << (bit % 8);
-        *place = *place & !mask | low(byte(0), unit) << (bit % 8);
-        return;
-    }
-    for (i, place) in to[bit / 8..][..unit / 8].iter_mut().enumerate() {
-        *place = byte(i);
     }
 }

@@ -1,12 +1,14 @@
 //! Relayouts inside one buffer.
 
 mod crew;
+mod elements;
 mod ready;
 
 use minormajor_core::plan::{GeneralMove, GeneralValue, Plan, PlanError};
-use minormajor_core::{ArrayShape, InPlacePlan};
+use minormajor_core::{ArrayShape, InPlacePlan, Step};
 use minormajor_kernels::{NestError, Tuning};
 
+use crate::bits::put_unit;
 use crate::executor::{Job, Relayout, RunError};
 use crate::memory::{ExtraMemory, KERNEL_STACK, THREAD_HEAP};
 use crate::threads;
@@ -130,13 +132,6 @@ impl InPlace {
         let bytes = plan.source_bytes().max(plan.destination_bytes());
         let too_large = || InPlaceError::TooLarge { bytes };
         let buffer_bytes = isize::try_from(bytes).map_err(|_| too_large())? as usize;
-        let filling = plan.general().map_or(0, GeneralMove::heap_bytes);
-        if heap < filling {
-            return Err(InPlaceError::Memory {
-                limit: heap,
-                least: filling,
-            });
-        }
         let mut team = threads::count(threads);
         if buffer_bytes <= SMALLEST {
             team = 1;
@@ -147,6 +142,10 @@ impl InPlace {
         // Beyond a copy of everything there is nothing to gain.
         let each = each.clamp(Scratch::STACK, buffer_bytes.max(Scratch::STACK));
         let plan = InPlacePlan::new(source, destination, each as i64)?;
+        let least = InPlace::looking(&plan);
+        if heap < least {
+            return Err(InPlaceError::Memory { limit: heap, least });
+        }
         let scratch = Scratch::of(plan.scratch_bytes() as usize);
         let (way, extra) = InPlace::way(&plan, scratch, threads, heap)?;
         let ordinary = plan.plan();
@@ -164,6 +163,15 @@ impl InPlace {
         })
     }
 
+    /// Bytes of heap that it takes to look single elements up.
+    fn looking(plan: &InPlacePlan) -> usize {
+        let filling = plan.plan().general().map_or(0, GeneralMove::heap_bytes);
+        match plan.steps() {
+            [Step::Elements(elements)] => filling.max(elements.heap_bytes()),
+            _ => filling,
+        }
+    }
+
     fn way(
         plan: &InPlacePlan,
         scratch: Scratch,
@@ -171,10 +179,10 @@ impl InPlace {
         heap: usize,
     ) -> Result<(Way, ExtraMemory), InPlaceError> {
         let ordinary = plan.plan();
-        let filling = ordinary.general().map_or(0, GeneralMove::heap_bytes);
         let source = ordinary.source_bytes() as usize;
         let many = plan.bytes_moved() > plan.buffer_bytes().saturating_mul(2);
-        if many && source <= heap {
+        let is_slow = matches!(plan.steps(), [Step::Elements(_)]);
+        if (many || is_slow) && source <= heap {
             let prepare = || {
                 Relayout::new(ordinary)?
                     .threads(threads)
@@ -202,7 +210,8 @@ impl InPlace {
         let steps: Vec<Ready> = steps.collect::<Result<_, _>>()?;
         let extra = ExtraMemory {
             // Scratch is given back before the filling begins.
-            heap: filling.max((threads - 1) * THREAD_HEAP + threads * scratch.heap()),
+            heap: InPlace::looking(plan)
+                .max((threads - 1) * THREAD_HEAP + threads * scratch.heap()),
             stack: threads * (KERNEL_STACK + scratch.stack()),
         };
         Ok((Way::Steps(steps, scratch), extra))
@@ -269,13 +278,13 @@ impl InPlace {
         }
         if let Some(general) = &self.general {
             let plan = self.plan.plan();
-            // Nothing packed is planned in place.
-            let unit = plan.unit_bytes().unwrap_or(1);
-            let units = plan.destination_bytes() / unit as i64;
+            let unit = plan.destination_unit_bits();
+            let units = 8 * plan.destination_bytes() / unit;
             general.for_each(0..units, |at, value| {
                 if let GeneralValue::Fill(pattern) = value {
-                    let at = at as usize * unit;
-                    buffer[at..at + unit].copy_from_slice(&pattern[..unit]);
+                    put_unit(buffer, (at * unit) as usize, unit as usize, |byte| {
+                        pattern[byte]
+                    });
                 }
             });
         }

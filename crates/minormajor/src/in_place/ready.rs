@@ -3,11 +3,12 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use minormajor_core::Step;
+use minormajor_core::{PackedElements, Step};
 use minormajor_kernels::{Crew, Cycle, Loop, NestError, Resize, Rows, Stage, Swap};
 
 use super::InPlaceError;
 use super::crew::alone;
+use super::elements;
 
 /// A step and the bytes of the buffer, or of the window, on which it works.
 #[derive(Clone, Debug)]
@@ -18,6 +19,7 @@ pub(super) enum Ready {
     Part(Range<usize>, Rows),
     Join(Range<usize>, Rows),
     Resize(Resize),
+    Elements(Box<PackedElements>),
     Each(Windows),
 }
 
@@ -99,6 +101,7 @@ impl Ready {
                 let sizes = |extents: &[i64]| extents.iter().map(size).collect::<Vec<usize>>();
                 Ready::Resize(Resize::new(&sizes(from), &sizes(to), scratch)?)
             }
+            Step::Elements(elements) => Ready::Elements(elements.clone()),
             Step::Each {
                 source,
                 destination,
@@ -129,6 +132,7 @@ impl Ready {
             Ready::Part(range, rows) => rows.part(&mut buffer[range.clone()], crew)?,
             Ready::Join(range, rows) => rows.join(&mut buffer[range.clone()], crew)?,
             Ready::Resize(resize) => resize.run(buffer, crew)?,
+            Ready::Elements(elements) => elements::run(elements, buffer),
             Ready::Each(windows) => windows.run(buffer, crew)?,
         }
         Ok(())
