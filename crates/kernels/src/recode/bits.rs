@@ -1,5 +1,7 @@
 //! Boxes of packed elements that all become the same.
 
+use smallvec::SmallVec;
+
 use crate::clip::clip;
 use crate::error::{Buffer, NestError};
 use crate::fill::FillLoop;
@@ -96,7 +98,7 @@ impl FillBits {
         let end = start.saturating_add(window.len()).saturating_mul(8);
         clip(&self.nest, first, end, &mut |part| {
             let loops = part.head.iter().chain(part.rest).filter(|l| l.extent > 1);
-            let mut outer: Vec<Loop> = loops.copied().collect();
+            let mut outer: SmallVec<[Loop; 8]> = loops.copied().collect();
             let mut run = self.nest.width;
             while let Some(i) = outer.iter().position(|l| l.destination == run as isize) {
                 run *= outer.remove(i).extent;

@@ -188,22 +188,23 @@ impl InPlace {
                     .threads(threads)
                     .memory_limit(heap - source)
             };
-            let relayout = prepare().map_err(|error| match error {
-                RunError::Box { source } => InPlaceError::Step { source },
-                RunError::Memory { least, .. } => InPlaceError::Memory {
-                    limit: heap,
-                    least: source + least,
-                },
-                _ => InPlaceError::TooLarge {
-                    bytes: plan.buffer_bytes(),
-                },
-            })?;
-            let extra = relayout.extra_memory();
-            let extra = ExtraMemory {
-                heap: extra.heap + source,
-                ..extra
-            };
-            return Ok((Way::Copy(Box::new(relayout)), extra));
+            match prepare() {
+                Ok(relayout) => {
+                    let extra = relayout.extra_memory();
+                    let extra = ExtraMemory {
+                        heap: extra.heap + source,
+                        ..extra
+                    };
+                    return Ok((Way::Copy(Box::new(relayout)), extra));
+                }
+                // The steps take less.
+                Err(RunError::Memory { .. }) => {}
+                Err(RunError::Box { source }) => return Err(InPlaceError::Step { source }),
+                Err(_) => {
+                    let bytes = plan.buffer_bytes();
+                    return Err(InPlaceError::TooLarge { bytes });
+                }
+            }
         }
         let steps = plan.steps().iter();
         let steps = steps.map(|step| Ready::new(step, plan.scratch_bytes() as usize));
