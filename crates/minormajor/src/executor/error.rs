@@ -38,7 +38,7 @@ pub enum RunError {
     },
 }
 
-/// Why [`relayout`] failed.
+/// Why [`relayout`](crate::relayout) failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RelayoutError {
