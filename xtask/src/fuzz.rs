@@ -24,7 +24,7 @@ const FLAGS: &str = "-Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
     -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares \
-    --cfg fuzzing -Ccodegen-units=4 -Cdebug-assertions -Coverflow-checks";
+    --cfg fuzzing -Ccodegen-units=1 -Cdebug-assertions -Coverflow-checks";
 
 /// No input is longer, in bytes: shapes and headers are short, and long inputs (deep
 /// nesting, a megabyte of digits) have tests of their own.
