@@ -54,11 +54,19 @@ pub fn test(workspace: &Workspace, python: Option<&Path>) -> Result<(), Failure>
         command
     };
     process::run(&mut tests("crates/python/tests"))?;
+    on_emulated_card(workspace, tests("crates/python/tests/test_card.py"))
+}
+
+/// Runs tests of arrays on cards on one that the host emulates, where it can.
+///
+/// # Errors
+///
+/// Where the emulator can't be built, and what the tests fail with.
+pub fn on_emulated_card(workspace: &Workspace, mut tests: Command) -> Result<(), Failure> {
     match emulated_driver(workspace)? {
         Some(folder) => {
             println!("arrays on cards, on one that the host emulates:");
-            let mut command = tests("crates/python/tests/test_card.py");
-            process::run(command.env("LD_LIBRARY_PATH", folder))
+            process::run(tests.env("LD_LIBRARY_PATH", folder))
         }
         None => {
             println!("skipped: arrays on cards, since there is no emulator of CUDA's driver here");
@@ -68,11 +76,7 @@ pub fn test(workspace: &Workspace, python: Option<&Path>) -> Result<(), Failure>
 }
 
 /// A folder with the emulator's library under the name that the driver has; `None` where it has none.
-///
-/// # Errors
-///
-/// Where it can't be built or copied.
-pub fn emulated_driver(workspace: &Workspace) -> Result<Option<PathBuf>, Failure> {
+fn emulated_driver(workspace: &Workspace) -> Result<Option<PathBuf>, Failure> {
     if !cfg!(target_os = "linux") {
         return Ok(None);
     }

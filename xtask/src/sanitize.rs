@@ -91,13 +91,7 @@ pub fn python(workspace: &Workspace) -> Result<(), Failure> {
         command
     };
     process::run(&mut tests("test_memory.py"))?;
-    match package::emulated_driver(workspace)? {
-        Some(folder) => process::run(tests("test_card.py").env("LD_LIBRARY_PATH", folder)),
-        None => {
-            println!("skipped: arrays on cards, since there is no emulator of CUDA's driver here");
-            Ok(())
-        }
-    }
+    package::on_emulated_card(workspace, tests("test_card.py"))
 }
 
 /// The kernels' tests, documentation's aside, which are programs of their own.
