@@ -25,6 +25,7 @@ use crate::cached::cached;
 use crate::order::{Mixed, Order, Same};
 use crate::simd::{LINE, Set, Vector, Work, prefetch};
 use crate::staged::{PACKED, Packed, Staged};
+use crate::tuning::followed;
 
 /// Rows of a strip.
 pub(crate) const STRIP: usize = 128;
@@ -242,7 +243,7 @@ impl<V: Vector, O: Order, const W: usize, const STREAM: bool> Work for Strips<'_
         } = at;
         let (n, group) = (V::BYTES / W, LINE / W);
         let columns = plane.columns.len;
-        let strip = const { if W == 1 { TALL } else { STRIP } };
+        let strip = (const { if W == 1 { TALL } else { STRIP } }).min(followed().max(group));
         let (mut from, mut next) = (Pointers::<TALL>::new(), Pointers::<TALL>::new());
         let mut to = Pointers::<LINE>::new();
         let mut ahead = plane.rows.cursor(first);

@@ -86,6 +86,33 @@ impl Caches {
     }
 }
 
+/// How many rows may be walked side by side, a line of each in turn, with the CPU's own prefetcher following all of
+/// them; `usize::MAX` where it is not known to lose any.
+///
+/// Intel's fetches lines into the second-level cache ahead of 32 streams, at most one in a page of 4 KiB (Intel 64 and
+/// IA-32 Architectures Optimization Reference Manual, "Data Prefetch to the L2 and Last Level Cache"). Beyond those,
+/// lines are asked for by loads and prefetches alone, of which a core has too few under way: a Sapphire Rapids reads 14
+/// to 16 GB/s in 32 rows and 3 GB/s in 128.
+pub(crate) fn followed() -> usize {
+    static FOLLOWED: OnceLock<usize> = OnceLock::new();
+    *FOLLOWED.get_or_init(|| if is_intel() { 32 } else { usize::MAX })
+}
+
+/// Whether the CPU says that it is one of Intel's.
+#[cfg(target_arch = "x86_64")]
+#[allow(unused_unsafe)] // `cpuid` is safe in newer toolchains
+fn is_intel() -> bool {
+    // SAFETY: every x86-64 CPU has the instruction.
+    let vendor = unsafe { std::arch::x86_64::__cpuid(0) };
+    let name = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes);
+    name.as_flattened() == b"GenuineIntel"
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn is_intel() -> bool {
+    false
+}
+
 /// Bytes of the data or unified caches of levels 1 to 3; a fourth level counts as the third.
 #[cfg(target_arch = "x86_64")]
 #[allow(unused_unsafe)] // `cpuid` is safe in newer toolchains
