@@ -3,14 +3,15 @@
 //!
 //! ```text
 //! for a strip of rows, some lines of every column:      offsets of the rows are made once
-//!     for some columns, a line or two of every row, forward:
+//!     for some columns, a line or more of every row, forward:
 //!         for each line of the strip:
 //!             rows are read once, whole lines, and written anew into the first-level cache as squares
 //!             squares are transposed from there
 //!         whole lines are written to each column, from any bit on
 //! ```
 //!
-//! Reading and writing take turns line by line, so that what is asked for ahead comes while lines are written. Where columns
+//! Reading and writing take turns, so that what is asked for ahead comes while lines are written. More rows than the CPU's
+//! prefetcher follows are read in pieces of some lines, one row after the other, the next few asked for meanwhile. Where columns
 //! do not begin on lines, they are staged with the line just before the strip, whose rows are read twice, the second time from
 //! a cache: so no line is written in two parts, but at a column's ends.
 
@@ -29,13 +30,19 @@ use crate::block::square;
 use crate::isa::Isa;
 use crate::nest::Loop;
 use crate::simd::{LINE, Vector, Work, prefetch};
+use crate::tuning::followed;
 
-/// Lines of a strip.
+/// The most lines of a strip.
 const LINES: usize = 8;
-/// Bytes of a staged column: the lines of a strip, and the one before it.
-const PITCH: usize = (1 + LINES) * LINE;
 /// Bits of a line.
 const BITS: usize = 8 * LINE;
+/// Bytes that are read of a row, and then of the next, where the CPU's prefetcher does not follow all rows.
+const PIECE: usize = 512;
+/// Rows ahead that are asked for then.
+const FAR: usize = 8;
+/// Bytes of columns that are staged then, about: with what is read, a part of the second-level cache. Of 2 MiB of it,
+/// 320 KiB did better than twice as much.
+const ROOM: usize = 320 << 10;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Panel {
@@ -47,6 +54,12 @@ pub(crate) struct Panel {
     others: Vec<Loop>,
     /// Whether all columns lie alike on lines.
     alike: bool,
+    /// Steps of columns that are read of a row at once.
+    wide: usize,
+    /// Lines of a strip.
+    lines: usize,
+    /// Rows that are asked for while those before them are read; if 0, all are while columns are written.
+    far: usize,
     isa: Isa,
 }
 
@@ -68,11 +81,27 @@ impl Unit {
         }
     }
 
-    /// Rows that make a line of the destination, and columns that are read at once.
+    /// Rows that make a line of the destination, and columns of a step: whole lines of them in squares.
     fn step(self) -> (usize, usize) {
         let (from, to) = self.bits();
         (BITS / to, BITS / from.min(to))
     }
+
+    /// Bytes of the squares of a step.
+    fn squares(self) -> usize {
+        match self {
+            Unit::Packed(bits) => 8 / bits * square_bytes(1),
+            Unit::Numbers(way) => {
+                let (from, to) = way.bits();
+                (to / from).max(1) * square_bytes(to / 8)
+            }
+        }
+    }
+}
+
+/// Bytes of a square of elements of `width` bytes, and a line more, so that squares are spread over the cache.
+const fn square_bytes(width: usize) -> usize {
+    (LINE / width + 1) * LINE
 }
 
 /// Where the parts of the scratch lie.
@@ -106,12 +135,23 @@ impl Panel {
         let columns = axis(&columns, |l| l.destination, column_step)?;
         let alike = columns.is_multiple_of(BITS as isize)
             && others.iter().all(|l| l.destination % BITS as isize == 0);
+        let (wide, lines, far) = if followed() >= row_step * LINES {
+            (1, LINES, 0)
+        } else {
+            let read = column_step * unit.bits().0 / 8;
+            let wide = PIECE.div_ceil(read).min(columns.len / column_step);
+            let lines = (ROOM / (wide * column_step * LINE)).clamp(3, LINES + 1) - 1;
+            (wide, lines, FAR)
+        };
         Some(Panel {
             unit,
             rows: axis(&rows, |l| l.source, row_step)?,
             columns,
             others,
             alike,
+            wide,
+            lines,
+            far,
             isa,
         })
     }
@@ -119,8 +159,13 @@ impl Panel {
     /// Bytes of memory that a run needs.
     pub(super) fn scratch(&self) -> usize {
         let (rows, columns) = self.unit.step();
-        let squares = (rows * columns * self.unit.bits().1).div_ceil(8);
-        squares + columns * PITCH + 2 * rows * (1 + LINES) * size_of::<isize>()
+        self.wide * (self.unit.squares() + columns * self.pitch())
+            + 2 * rows * (1 + self.lines) * size_of::<isize>()
+    }
+
+    /// Bytes of a staged column: the lines of a strip, and the one before it.
+    fn pitch(&self) -> usize {
+        (1 + self.lines) * LINE
     }
 
     /// Moves the panel.
@@ -134,12 +179,14 @@ impl Panel {
         let (row_step, column_step) = self.unit.step();
         // SAFETY: the parts that `scratch` adds up.
         let scratch = unsafe {
-            let columns = stage.add(row_step * column_step * self.unit.bits().1 / 8);
-            let rows = columns.add(column_step * PITCH).cast::<isize>();
+            let columns = stage.add(self.wide * self.unit.squares());
+            let rows = columns
+                .add(self.wide * column_step * self.pitch())
+                .cast::<isize>();
             Scratch {
                 squares: stage,
                 columns,
-                rows: [rows, rows.add((1 + LINES) * row_step)],
+                rows: [rows, rows.add((1 + self.lines) * row_step)],
             }
         };
         walk(&self.others, from, to, &mut |from, to| {
@@ -208,13 +255,20 @@ trait Reading {
     /// From a column of a square to the next one, in columns, and from the first one of a square to that of the next.
     const APART: (usize, usize);
 
-    /// Writes as many rows as make a line of the destination to squares.
+    /// Writes `wide` steps of as many rows as make a line of the destination to squares, those of a step after the other.
+    /// `ahead` are rows that are asked for meanwhile.
     ///
     /// # Safety
     ///
-    /// The columns of a step are readable in the rows, and the squares writable at `to`, which is on a line; the CPU has
-    /// `S`.
-    unsafe fn read<S: Half>(from: Place<*const u8>, rows: &[isize], to: *mut u8);
+    /// The columns of the steps are readable in the rows, and the squares writable at `to`, which is on a line; the CPU
+    /// has `S`.
+    unsafe fn read<S: Half>(
+        from: Place<*const u8>,
+        rows: &[isize],
+        ahead: &[isize],
+        wide: usize,
+        to: *mut u8,
+    );
 }
 
 /// Packed elements, `N` to a byte, whose rows are mixed: a square of bytes for each element of a byte.
@@ -228,16 +282,23 @@ impl<const N: usize> Reading for Packed<N> {
     const APART: (usize, usize) = (N, 1);
 
     #[inline(always)]
-    unsafe fn read<S: Half>(from: Place<*const u8>, rows: &[isize], to: *mut u8) {
+    unsafe fn read<S: Half>(
+        from: Place<*const u8>,
+        rows: &[isize],
+        ahead: &[isize],
+        wide: usize,
+        to: *mut u8,
+    ) {
         for (group, rows) in rows.chunks_exact(N).enumerate() {
-            let lines = Group {
+            ask(from, some(ahead, group * N, N), wide * BITS, false);
+            let lines = Group::<N> {
                 from,
                 rows,
                 // SAFETY: a line of the first square.
                 to: unsafe { to.add(group * LINE) },
             };
             // SAFETY: the caller's promise.
-            unsafe { swap::<S::Words, N>(8 / N, &lines, LINE) };
+            unsafe { swap::<S::Words, N>(8 / N, &lines, wide * LINE) };
         }
     }
 }
@@ -253,14 +314,23 @@ impl<R: Rewrite> Reading for Numbers<R> {
     const APART: (usize, usize) = (1, BITS / R::TO);
 
     #[inline(always)]
-    unsafe fn read<S: Half>(from: Place<*const u8>, rows: &[isize], to: *mut u8) {
+    unsafe fn read<S: Half>(
+        from: Place<*const u8>,
+        rows: &[isize],
+        ahead: &[isize],
+        wide: usize,
+        to: *mut u8,
+    ) {
+        let squares = wide * Self::SQUARES;
+        let bits = squares * BITS * R::FROM / R::TO;
         for (i, &row) in rows.iter().enumerate() {
+            ask(from, some(ahead, i, 1), bits, false);
             let (byte, _) = from.step(row).byte();
-            for square in 0..Self::SQUARES {
+            for square in 0..squares {
                 // SAFETY: a line's worth of the row's numbers; a line of a square.
                 unsafe {
                     let byte = byte.add(square * LINE * R::FROM / R::TO);
-                    let line = to.add((square * rows.len() + i) * LINE);
+                    let line = to.add(square * square_bytes(R::TO / 8) + i * LINE);
                     R::words::<S>(byte, &mut *line.cast::<Line>(), LINE);
                 }
             }
@@ -285,11 +355,11 @@ impl<S: Half, R: Reading> Work for Elements<'_, S, R> {
             to,
             scratch,
         } = self.run;
-        // Rows of a line, and columns of a step, with their bits in a row.
+        // Rows of a line, and columns of a step.
         let (line, step) = (BITS / R::TO, BITS / R::FROM.min(R::TO));
-        let read = step * R::FROM;
         let (rows, columns) = (panel.rows.len, panel.columns.len);
-        let (strip, count) = (LINES * line, (1 + LINES) * line);
+        let (lines, pitch) = (panel.lines, panel.pitch());
+        let (strip, count) = (lines * line, (1 + lines) * line);
         // Where all columns begin on lines, what is before a strip is not needed.
         let before =
             match panel.alike && (to.base as usize * 8).wrapping_add_signed(to.bit) % BITS == 0 {
@@ -315,31 +385,41 @@ impl<S: Half, R: Reading> Work for Elements<'_, S, R> {
             }
             // Lines that have no row are not made.
             let low = usize::from(row == 0 || before == 0);
-            let high = 1 + LINES.min(rows.saturating_sub(row).div_ceil(line));
+            let high = 1 + lines.min(rows.saturating_sub(row).div_ceil(line));
+            // SAFETY: rows of tables that are loaded, all of the panel.
+            let (rows_here, rows_next) = unsafe {
+                (
+                    std::slice::from_raw_parts(here, high * line),
+                    std::slice::from_raw_parts(next, if more { count } else { 0 }),
+                )
+            };
             let mut column = 0;
             while column < columns {
-                // The last columns are moved back to be a step; some are written twice.
-                column = column.min(columns - step);
-                panel.columns.read(column as isize, to_columns);
-                let last = column + step >= columns;
-                let (asked, at) = match last {
-                    true => (next, 0),
-                    false => (here, (column + step).min(columns - step)),
-                };
+                // The last columns are moved back to be whole steps; some are written twice.
+                let wide = panel.wide.min((columns - column).div_ceil(step));
+                column = column.min(columns - wide * step);
+                let read = wide * step * R::FROM;
+                let last = column + wide * step >= columns;
                 for l in low..high {
-                    // SAFETY: rows of the table, all of the panel; columns of it, as a step of them is left.
+                    let first = l * line;
+                    let ahead = match panel.far {
+                        0 => &[],
+                        far => some(rows_here, first + far, line),
+                    };
+                    // SAFETY: rows of the panel; columns of it, as so many steps of them are left.
                     unsafe {
-                        let rows_of = std::slice::from_raw_parts(here.add(l * line), line);
                         R::read::<S>(
                             from.step((column * R::FROM) as isize),
-                            rows_of,
+                            &rows_here[first..first + line],
+                            ahead,
+                            wide,
                             scratch.squares,
                         );
-                        for part in 0..R::SQUARES {
-                            let tall = LINE / R::WIDTH;
-                            let at = scratch.squares.add(part * tall * LINE);
-                            let (each, first) = (R::APART.0 * PITCH, R::APART.1 * part * PITCH);
-                            let columns = scratch.columns.add(first + l * LINE);
+                        for square in 0..wide * R::SQUARES {
+                            let at = scratch.squares.add(square * square_bytes(R::WIDTH));
+                            let (w, part) = (square / R::SQUARES, square % R::SQUARES);
+                            let (each, first) = (R::APART.0 * pitch, w * step + R::APART.1 * part);
+                            let columns = scratch.columns.add(first * pitch + l * LINE);
                             match R::WIDTH {
                                 1 => transpose::<S, 1>(at, columns, each),
                                 2 => transpose::<S, 2>(at, columns, each),
@@ -349,42 +429,56 @@ impl<S: Half, R: Reading> Work for Elements<'_, S, R> {
                     }
                 }
                 // What is read next comes while columns are written.
-                let asked = match last && !more {
-                    true => &[],
-                    // SAFETY: rows of a table.
-                    false => unsafe {
-                        std::slice::from_raw_parts(asked.add(low * line), (high - low) * line)
-                    },
+                let (asked, at) = match last {
+                    true => (some(rows_next, low * line, count), 0),
+                    false => (
+                        &rows_here[low * line..],
+                        (column + wide * step).min(columns - wide * step),
+                    ),
                 };
-                let share = asked.len().div_ceil(step);
-                for (i, &offset) in to_columns.iter().enumerate() {
-                    let rows_of = asked.get(i * share..).unwrap_or_default();
-                    let rows_of = &rows_of[..rows_of.len().min(share)];
-                    ask(from.step((at * R::FROM) as isize), rows_of, read, last);
-                    let column = Column {
-                        // SAFETY: a staged column.
-                        staged: unsafe { scratch.columns.add(i * PITCH) },
-                        to: to.step(offset),
-                        end: rows * R::TO,
-                    };
-                    // SAFETY: the column's bits that are in the strip's lines are staged.
-                    unsafe { column.write::<S>(row * R::TO) };
+                let asked = match panel.far {
+                    0 => asked,
+                    far => some(asked, 0, far),
+                };
+                let share = asked.len().div_ceil(wide * step);
+                for w in 0..wide {
+                    panel.columns.read((column + w * step) as isize, to_columns);
+                    for (i, &offset) in to_columns.iter().enumerate() {
+                        let i = w * step + i;
+                        let asked = some(asked, i * share, share);
+                        ask(from.step((at * R::FROM) as isize), asked, read, last);
+                        let column = Column {
+                            // SAFETY: a staged column.
+                            staged: unsafe { scratch.columns.add(i * pitch) },
+                            to: to.step(offset),
+                            end: rows * R::TO,
+                        };
+                        // SAFETY: the column's bits that are in the strip's lines are staged.
+                        unsafe { column.write::<S>(row * R::TO, lines) };
+                    }
                 }
-                column += step;
+                column += wide * step;
             }
             row += strip;
         }
     }
 }
 
-/// Rows of a line each, to a line of each square.
-struct Group<'a> {
+/// At most `count` rows from one on, as far as there are any.
+#[inline(always)]
+fn some(rows: &[isize], first: usize, count: usize) -> &[isize] {
+    let rows = rows.get(first..).unwrap_or_default();
+    &rows[..rows.len().min(count)]
+}
+
+/// Rows of some lines each, `N` of which become a line of each square of a step.
+struct Group<'a, const N: usize> {
     from: Place<*const u8>,
     rows: &'a [isize],
     to: *mut u8,
 }
 
-impl Lines for Group<'_> {
+impl<const N: usize> Lines for Group<'_, N> {
     #[inline(always)]
     unsafe fn get<W: Words>(&self, row: usize, at: usize) -> W {
         let (byte, bit) = self.from.step(self.rows[row]).byte();
@@ -400,7 +494,10 @@ impl Lines for Group<'_> {
     #[inline(always)]
     unsafe fn put<W: Words>(&self, row: usize, at: usize, words: W) {
         // SAFETY: a line of a square.
-        unsafe { words.store(self.to.add(row * LINE * LINE + at)) }
+        unsafe {
+            let square = at / LINE * N + row;
+            words.store(self.to.add(square * square_bytes(1) + at % LINE))
+        }
     }
 }
 
@@ -449,16 +546,16 @@ struct Column {
 }
 
 impl Column {
-    /// Writes those lines of the destination that end in a strip that begins at a bit of the column.
+    /// Writes those lines of the destination that end in a strip of so many lines that begins at a bit of the column.
     ///
     /// # Safety
     ///
     /// The column is writable, and all of its bits in those lines are staged.
     #[inline(always)]
-    unsafe fn write<S: Half>(&self, strip: usize) {
+    unsafe fn write<S: Half>(&self, strip: usize, lines: usize) {
         // Bits of the first line before the column.
         let shift = (self.to.base as usize * 8).wrapping_add_signed(self.to.bit) % BITS;
-        for l in 0..LINES {
+        for l in 0..lines {
             let at = strip + l * BITS;
             let staged = Place {
                 base: self.staged,
