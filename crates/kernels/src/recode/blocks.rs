@@ -5,12 +5,15 @@ use super::rewrite::Place;
 use crate::isa::Isa;
 use crate::nest::Loop;
 use crate::simd::LINE;
+use crate::tuning::followed;
 
 /// Bytes that a block should hold between reading and writing, about.
 const ROOM: usize = 256 << 10;
 /// Bytes that a block should write in a run of the destination, and read in one of the source.
 const WRITTEN: usize = 256;
 const READ: usize = 128;
+/// The latter where the CPU's prefetcher does not follow as many rows as a block has: long enough to be worth its start.
+const READ_ALONE: usize = 512;
 
 #[derive(Debug, Clone)]
 pub(super) struct Blocks {
@@ -162,8 +165,12 @@ struct Start {
 fn cut(loops: &[Loop], limits: &Limits) -> Vec<Cut> {
     let [source_bits, bits, destination_bits] = limits.bits;
     let room = ROOM * 8 / bits;
+    let most = match followed() {
+        usize::MAX => READ,
+        _ => READ_ALONE,
+    };
     let of_runs = |halvings: u32| {
-        let read = along(loops, limits, |l| l.source, source_bits, READ >> halvings);
+        let read = along(loops, limits, |l| l.source, source_bits, most >> halvings);
         let written = along(
             loops,
             limits,
@@ -179,7 +186,7 @@ fn cut(loops: &[Loop], limits: &Limits) -> Vec<Cut> {
     };
     let (mut blocks, mut elements) = of_runs(0);
     let mut halvings = 0;
-    while elements > room && READ >> halvings > 1 {
+    while elements > room && most >> halvings > 1 {
         halvings += 1;
         (blocks, elements) = of_runs(halvings);
     }
