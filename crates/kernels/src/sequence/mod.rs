@@ -24,7 +24,7 @@ use crate::fill::Fill;
 use crate::isa::Isa;
 use crate::movement::Move;
 use crate::prepared::Prepared;
-use crate::simd::{LINE, fence, own};
+use crate::simd::{LINE, fence};
 use crate::tuning::{Caches, Tuning};
 use order::{Item, Maker};
 use stage::{Ask, STAGE, Stage};
@@ -76,8 +76,6 @@ struct Band {
     leaves: Vec<Leaf>,
     /// The bytes of the source that the leaves read, if they are most of a range, and the steps of that range.
     ahead: Option<Ahead>,
-    /// Whether some of its bytes are written with ordinary stores to lines that are in no cache.
-    owns: bool,
     /// Whether its leaves write to a stage.
     staged: bool,
 }
@@ -104,6 +102,8 @@ struct Leaf {
     pattern: Option<usize>,
     /// What a staged one reads.
     ask: Option<Ask>,
+    /// What one writes with ordinary stores, to lines that are in no cache.
+    own: Option<Ask>,
 }
 
 /// How many leaves are run.
@@ -330,7 +330,7 @@ impl<'a> Run<'a> {
                 Some(stage) if band.staged => {
                     self.staged(band, (node.start, node.end), at, depth, stage)
                 }
-                _ => self.band(band, (node.start, node.end), at, depth),
+                _ => self.band(band, at, depth),
             },
             Kind::Loop { extent, step, body } => {
                 self.extents[depth] = *extent as isize;
@@ -350,13 +350,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn band(
-        &mut self,
-        band: &Band,
-        (start, end): (isize, isize),
-        at: isize,
-        depth: usize,
-    ) -> Result<(), NestError> {
+    fn band(&mut self, band: &Band, at: isize, depth: usize) -> Result<(), NestError> {
         let on = |steps: &[isize; DEPTH]| offset(&self.indices[..depth], steps);
         // Where the next iteration's source begins; it is asked for from front to back while this one's is moved.
         let mut upcoming = self.source.as_ptr();
@@ -365,12 +359,10 @@ impl<'a> Run<'a> {
             let base = upcoming.wrapping_offset(ahead.start + on(&ahead.steps));
             upcoming = base.wrapping_offset(next);
         }
-        if band.owns {
-            let base = self.window.as_ptr();
-            let (mut line, end) = (at + start - self.start, at + end - self.start);
-            while line < end {
-                own(base.wrapping_offset(line));
-                line += LINE as isize;
+        for leaf in &band.leaves {
+            if let Some(own) = &leaf.own {
+                let to = leaf.destination + at - self.start;
+                own.own(self.window.as_ptr().wrapping_offset(to));
             }
         }
         for leaf in &band.leaves {

@@ -309,11 +309,10 @@ impl Maker {
             && !items.iter().all(Item::is_of_lines);
         let ahead = self.ahead(&items);
         let cached = ahead.is_some();
-        let mut owns = false;
         let mut leaves = Vec::with_capacity(items.len());
         for item in items {
             let stream = self.stream && !staged && (!cached || item.streams());
-            owns |= self.stream && !stream && !staged;
+            let owns = self.stream && !stream && !staged;
             let Maker { isa, .. } = *self;
             leaves.push(Leaf {
                 reach: item.reach(),
@@ -325,7 +324,8 @@ impl Maker {
                     Prepared::with_source(item.width, &item.loops, isa, stream, cached)
                 },
                 ask: (staged && item.pattern.is_none())
-                    .then(|| Ask::new(&item.loops, item.width, item.reach().0)),
+                    .then(|| Ask::read(&item.loops, item.width, item.reach().0)),
+                own: owns.then(|| Ask::written(&item.loops, item.width)),
                 source: item.source,
                 steps: item.steps,
                 destination: item.destination,
@@ -338,7 +338,6 @@ impl Maker {
             kind: Kind::Band(Band {
                 leaves,
                 ahead,
-                owns,
                 staged,
             }),
         })

@@ -10,7 +10,7 @@ use crate::around::{Around, Each};
 use crate::dispatch;
 use crate::isa::Isa;
 use crate::nest::{Loop, Loops};
-use crate::simd::{LINE, Set, Vector, Work, prefetch};
+use crate::simd::{LINE, Set, Vector, Work, own, prefetch};
 
 /// The most bytes of a band that is staged.
 pub(super) const STAGE: usize = 32 << 10;
@@ -30,7 +30,7 @@ impl Stage {
     }
 }
 
-/// The lines of the source that an item reads.
+/// The lines of one side that an item goes to.
 #[derive(Debug, Clone)]
 pub(super) struct Ask {
     /// From the item's first element to the first line.
@@ -40,9 +40,21 @@ pub(super) struct Ask {
 }
 
 impl Ask {
-    /// `low` is the lowest byte that loops reach, from their first element on.
-    pub(super) fn new(loops: &[Loop], width: usize, low: isize) -> Ask {
-        let mut sorted: Vec<Loop> = loops.to_vec();
+    /// Those of the source. `low` is the lowest byte that loops reach, from their first element on.
+    pub(super) fn read(loops: &[Loop], width: usize, low: isize) -> Ask {
+        Ask::new(loops.to_vec(), width, low)
+    }
+
+    /// Those of the destination.
+    pub(super) fn written(loops: &[Loop], width: usize) -> Ask {
+        let written = |&l: &Loop| Loop {
+            source: l.destination,
+            ..l
+        };
+        Ask::new(loops.iter().map(written).collect(), width, 0)
+    }
+
+    fn new(mut sorted: Vec<Loop>, width: usize, low: isize) -> Ask {
         sorted.sort_unstable_by_key(|l| l.source.abs());
         let mut run = width as isize;
         let mut apart = Loops::new();
@@ -65,6 +77,24 @@ impl Ask {
             count: lines.loops().iter().map(|l| l.extent).product(),
             lines,
         }
+    }
+
+    /// Asks for the lines to write parts of them, where the first element is at `to`.
+    pub(super) fn own(&self, to: *const u8) {
+        let first = to.wrapping_offset(self.first);
+        // SAFETY: any address may be asked for.
+        unsafe {
+            self.lines.walk(first, std::ptr::null_mut(), &mut Owning);
+        }
+    }
+}
+
+struct Owning;
+
+impl Each for Owning {
+    #[inline(always)]
+    unsafe fn each(&mut self, line: *const u8, _: *mut u8) {
+        own(line);
     }
 }
 
