@@ -13,7 +13,8 @@ use crate::axis::{Axis, Pointers};
 use crate::cell::{Cell, Gathered, Transposed};
 use crate::pen::Pen;
 use crate::plane::At;
-use crate::simd::{LINE, Set, Vector, Work, near, prefetch};
+use crate::simd::{LINE, Set, Vector, Work, near, own, prefetch};
+use crate::tuning::{followed, waits};
 
 /// The most rows of a strip.
 const STRIP: usize = 128;
@@ -21,6 +22,11 @@ const STRIP: usize = 128;
 pub(crate) const PIECE: usize = 8 << 10;
 /// How many bytes of each row ahead are asked for, at least one run.
 const AHEAD: usize = 256;
+/// Bytes of runs from which on their whole lines are streamed right from the source, where stages are slow: Intel's
+/// loads from what was just stored wait for all streaming stores before.
+const LONG: usize = 4 * LINE;
+/// How many bytes of pieces before one the lines are asked for that it writes parts of.
+const LEAD: usize = 2 << 10;
 
 /// Runs of a source that is in the caches, in the order of the destination.
 #[derive(Debug, Clone)]
@@ -247,13 +253,19 @@ impl<P: Piece, V: Vector> Work for Strips<'_, P, V> {
             ref columns,
             ..
         } = runs;
-        let strip = (PIECE / run).clamp(1, STRIP);
+        let strip = (PIECE / run).clamp(1, STRIP.min(followed()));
         let far = AHEAD.div_ceil(run).min(columns.len);
         let whole_lines = run.is_multiple_of(LINE);
+        // Pieces that follow one another share the lines where they meet.
+        let follow = rows.len <= strip && columns.first_stride() == (rows.len * run) as isize;
+        let long = P::SAME && run >= LONG && waits();
+        let lead = (!follow && waits()).then(|| LEAD.div_ceil(strip * run));
         let mut stage = Staging(MaybeUninit::uninit());
         let stage = stage.0.as_mut_ptr().cast::<u8>();
         let (mut from, mut next) = (Pointers::<STRIP>::new(), Pointers::<STRIP>::new());
         let mut to = Pointers::<1>::new();
+        // SAFETY: the CPU has `V`.
+        let mut pen = unsafe { Pen::<V>::new() };
         let mut ahead = rows.cursor(0);
         next.take(&mut ahead, source, strip);
         let mut p = 0;
@@ -266,7 +278,12 @@ impl<P: Piece, V: Vector> Work for Strips<'_, P, V> {
                 next.take(&mut rows.cursor(0), upcoming, strip);
             }
             let mut walk = columns.cursor(0);
+            let mut edges = columns.cursor(lead.unwrap_or(0).min(columns.len - 1));
             for q in 0..columns.len {
+                if lead.is_some() {
+                    to.take(&mut edges, destination, 1);
+                    own_edges(to[0].wrapping_add(p * run), count * run);
+                }
                 to.take(&mut walk, destination, 1);
                 let at = to[0].wrapping_add(p * run).cast_mut();
                 // SAFETY: runs (p.., q) are readable and their piece of the destination writable by the caller's
@@ -289,17 +306,26 @@ impl<P: Piece, V: Vector> Work for Strips<'_, P, V> {
                         let from = from.add(q * run);
                         if direct {
                             stream::<V>(from, at.add(r * run), run);
+                        } else if long {
+                            pen.copy(from, at.add(r * run), run);
                         } else {
                             piece.put::<V>(from, stage.add(r * run), run);
                         }
                     }
-                    if !direct {
+                    if direct || long {
+                        continue;
+                    }
+                    if follow {
+                        pen.copy(stage, at, count * run);
+                    } else {
                         stream_near::<V>(stage, at, count * run);
                     }
                 }
             }
             p += count;
         }
+        // SAFETY: as before.
+        unsafe { pen.lift() };
     }
 }
 
@@ -359,6 +385,17 @@ unsafe fn two<T: Copy>(from: *const u8, to: *mut u8, a: usize, b: usize) {
         );
         to.add(a).cast::<T>().write_unaligned(x);
         to.add(b).cast::<T>().write_unaligned(y);
+    }
+}
+
+/// Asks for the lines of which [`stream_near`] will write a part.
+#[inline(always)]
+pub(crate) fn own_edges(to: *const u8, length: usize) {
+    let end = to.wrapping_add(length);
+    for edge in [to, end] {
+        if !(edge as usize).is_multiple_of(LINE) {
+            own(edge.map_addr(|edge| edge & !(LINE - 1)));
+        }
     }
 }
 

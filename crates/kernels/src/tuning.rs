@@ -98,6 +98,15 @@ pub(crate) fn followed() -> usize {
     *FOLLOWED.get_or_init(|| if is_intel() { 32 } else { usize::MAX })
 }
 
+/// Whether lines that are written in part by ordinary stores, among streaming ones, should be asked for before.
+///
+/// Intel's stores leave the core in order, so one that waits for its line holds up all streaming ones behind it: on a
+/// Sapphire Rapids, pieces of 760 bytes that cut lines took 28 ms, and 18 ms where their first and last lines had been
+/// asked for.
+pub(crate) fn waits() -> bool {
+    followed() < usize::MAX
+}
+
 /// Whether the CPU says that it is one of Intel's.
 #[cfg(target_arch = "x86_64")]
 #[allow(unused_unsafe)] // `cpuid` is safe in newer toolchains

@@ -17,9 +17,11 @@ use std::mem::MaybeUninit;
 
 use crate::around::{Around, Each};
 use crate::padded;
+use crate::pen::Pen;
 use crate::plane::At;
 use crate::runs;
 use crate::simd::{Picks, Set, Vector, Work, prefetch};
+use crate::tuning::waits;
 
 mod method;
 
@@ -240,18 +242,31 @@ unsafe fn staged<V: Vector, M: Method<V>, const K: usize>(weave: &Weave, at: At)
     } else {
         (at.upcoming as isize).wrapping_sub(at.source as isize)
     };
+    let waits = waits();
+    // SAFETY: the CPU has `V`.
+    let mut pen = unsafe { Pen::<V>::new() };
     let mut done = 0;
+    if waits && weave.join {
+        runs::own_edges(at.destination, bytes * k);
+    }
     while done < bytes {
         let mut length = piece.min(bytes - done);
         if length < V::BYTES {
             (done, length) = (bytes - V::BYTES, V::BYTES);
         }
-        // SAFETY: bytes done..done + length of every row, and the same share of the run; the stage holds both.
+        // SAFETY: bytes done..done + length of every row, and the same share of the run; the stage holds both. What the
+        // pen was given is written when it is lifted, and nothing else writes there.
         unsafe {
             if weave.join {
                 join::<V, M, K>(weave, at.source.add(done), stage, length, ahead);
-                runs::stream_near::<V>(stage, at.destination.add(done * k), length * k);
+                pen.copy(stage, at.destination.add(done * k), length * k);
             } else {
+                if waits {
+                    for row in 0..k as isize {
+                        let to = at.destination.wrapping_offset(row * weave.stride);
+                        runs::own_edges(to.wrapping_add(done), length);
+                    }
+                }
                 let run = at.source.add(done * k);
                 split::<V, M, K>(weave, run, stage, piece as isize, length, ahead);
                 for row in 0..k {
@@ -262,6 +277,8 @@ unsafe fn staged<V: Vector, M: Method<V>, const K: usize>(weave: &Weave, at: At)
         }
         done += length;
     }
+    // SAFETY: as before.
+    unsafe { pen.lift() };
 }
 
 /// Interleaves `length` bytes of each row.

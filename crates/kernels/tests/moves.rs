@@ -321,6 +321,47 @@ fn matrices() {
     }
 }
 
+/// Matrices of runs, short ones and longer than what is staged, whose pieces follow one another or do not, on and off
+/// lines.
+#[test]
+fn matrices_of_runs() {
+    for run in [76usize, 128, 300, 520, 9000] {
+        for (rows, columns) in [(10, 13), (41, 6), (150, 3), (5, 1), (1, 5)] {
+            for (gap_s, gap_d, at_s, at_d) in [
+                (0, 0, 0, 0),
+                (64, 64, 0, 64),
+                (3, 5, 1, 7),
+                (0, 20, 0, 0),
+                (0, 0, 0, 4),
+            ] {
+                let (s, d) = (columns * run + gap_s, rows * run + gap_d);
+                let loops = vec![
+                    l(rows, s as isize, run as isize),
+                    l(columns, run as isize, d as isize),
+                    l(run, 1, 1),
+                ];
+                let case = Case {
+                    width: 1,
+                    source: at_s,
+                    destination: at_d,
+                    loops,
+                };
+                let (from, want) = expected(&case);
+                for tuning in tunings() {
+                    let m = Move::tuned(1, at_s, at_d, &case.loops, &tuning).unwrap();
+                    let mut to = vec![SENTINEL; want.len()];
+                    m.run(&from, &mut to).unwrap();
+                    let gaps = (gap_s, gap_d);
+                    assert!(
+                        to == want,
+                        "{rows}x{columns} runs of {run}, gaps {gaps:?}, {tuning:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
 /// Matrices of more columns than a strip goes along, none of which starts where another does in its line.
 #[test]
 fn wide_matrices() {
