@@ -14,6 +14,7 @@ use crate::simd::NativeSet;
 use crate::simd::Portable;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::x86::{Avx2Set, Avx512Set, VbmiSet};
+use crate::slim::{self, Slim};
 use crate::weave::{self, Weave};
 use crate::zip::{self, Zip};
 
@@ -60,6 +61,16 @@ pub(crate) unsafe fn rows(isa: Isa, rows: &Rows, at: At) {
 pub(crate) unsafe fn runs(isa: Isa, runs: &Runs, at: At) {
     // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
     unsafe { with_set!(isa, runs::run(runs, at)) }
+}
+
+/// Moves a plane of few columns.
+///
+/// # Safety
+///
+/// As [`slim::run`]; that the CPU has the set is proved by `isa`.
+pub(crate) unsafe fn slim(isa: Isa, slim: &Slim, width: usize, at: At) {
+    // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
+    unsafe { with_set!(isa, slim::run(slim, width, at)) }
 }
 
 /// Interleaves or separates rows.

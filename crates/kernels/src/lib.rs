@@ -54,6 +54,7 @@ mod recode;
 mod runs;
 mod sequence;
 mod simd;
+mod slim;
 mod staged;
 mod tuning;
 mod weave;

@@ -13,6 +13,7 @@ use crate::order::{Mixed, Unit};
 use crate::plane::{At, Plane};
 use crate::runs::{Rows, Runs};
 use crate::simd::{LINE, fence};
+use crate::slim::Slim;
 use crate::weave::Weave;
 use crate::zip::{self, Zip};
 
@@ -41,6 +42,8 @@ enum Body {
     /// Runs of the destination that repeat one element.
     Repeat(Box<Repeat>),
     Plane(Box<Plane>),
+    /// Too few columns for a plane's vectors.
+    Slim(Box<Slim>),
     /// Too few rows or columns for a plane's vectors, and contiguous with the others.
     Weave(Box<Weave>),
     /// Two or four rows, and contiguous with the others.
@@ -173,6 +176,11 @@ impl Prepared {
                     )))
                 };
             }
+            if stream && let Some(slim) = Slim::new(width, outer[d], outer[s]) {
+                outer.remove(d.max(s));
+                outer.remove(d.min(s));
+                break Body::Slim(Box::new(slim));
+            }
             break Body::Plane(Box::new(plane(&mut outer, width, d, s, None, stream)));
         };
         Prepared {
@@ -224,7 +232,7 @@ impl Prepared {
                 width,
                 run: repeat.run,
             },
-            Body::Plane(_) => Kernel::Transpose {
+            Body::Plane(_) | Body::Slim(_) => Kernel::Transpose {
                 width,
                 isa: self.isa.name(),
             },
@@ -331,6 +339,7 @@ impl Prepared {
                 Body::Rows(rows) => dispatch::rows(self.isa, rows, at),
                 Body::Runs(runs) => dispatch::runs(self.isa, runs, at),
                 Body::Plane(plane) => dispatch::plane(self.isa, plane, self.width, at),
+                Body::Slim(slim) => dispatch::slim(self.isa, slim, self.width, at),
                 Body::Weave(weave) => dispatch::weave(self.isa, weave, at),
                 Body::Zip(zip) => dispatch::zip(self.isa, zip, at),
                 Body::Gather(gathers) => dispatch::gather(self.isa, gathers, at),
