@@ -27,16 +27,31 @@ use crate::simd::{LINE, Set, Vector, Work, prefetch};
 use crate::staged::{PACKED, Packed, Staged};
 use crate::tuning::followed;
 
-/// Rows of a strip.
+/// Rows of a strip, at most,
 pub(crate) const STRIP: usize = 128;
-/// Rows of a strip of bytes that is walked, so that what it writes to a column is not too short.
+/// or of a strip of bytes that is walked, so that what it writes to a column is not too short.
 const TALL: usize = 2 * STRIP;
-/// How many bytes of each row ahead are asked for.
+/// How many bytes ahead are asked for in each row,
 pub(crate) const AHEAD: usize = 256;
-/// How many bytes ahead are asked for in all rows together, where there are few of them.
-pub(crate) const FLY: usize = 16 << 10;
+/// or so many in all rows together, where they are few.
+const FLY: usize = 16 << 10;
+/// The most bytes of a row that are asked for at once, where rows are many.
+const PIECE: usize = 1 << 10;
 /// The most places of an axis that has a table.
 const TABLE: usize = 2048;
+
+/// Rows of a strip of elements of `W` bytes that is walked: at least a line's. Where they can be as few as the CPU's own
+/// prefetcher follows, they are; otherwise as many as it takes to write a good piece of every column.
+pub(crate) fn strip<const W: usize>() -> usize {
+    let followed = followed();
+    if (LINE / W..STRIP).contains(&followed) {
+        followed
+    } else if W == 1 && followed > STRIP {
+        TALL
+    } else {
+        STRIP
+    }
+}
 
 /// Where a plane lies.
 #[derive(Clone, Copy)]
@@ -243,11 +258,11 @@ impl<V: Vector, O: Order, const W: usize, const STREAM: bool> Work for Strips<'_
         } = at;
         let (n, group) = (V::BYTES / W, LINE / W);
         let columns = plane.columns.len;
-        let strip = (const { if W == 1 { TALL } else { STRIP } }).min(followed().max(group));
+        let strip = strip::<W>();
         let (mut from, mut next) = (Pointers::<TALL>::new(), Pointers::<TALL>::new());
         let mut to = Pointers::<LINE>::new();
-        let mut ahead = plane.rows.cursor(first);
-        next.take(&mut ahead, source, strip.min(end - first));
+        let mut down = plane.rows.cursor(first);
+        next.take(&mut down, source, strip.min(end - first));
         let mut p = first;
         while p < end {
             let mut count = strip.min(end - p);
@@ -257,21 +272,21 @@ impl<V: Vector, O: Order, const W: usize, const STREAM: bool> Work for Strips<'_
             } else {
                 from.clone_from(&next);
                 if p + count < end {
-                    next.take(&mut ahead, source, strip);
+                    next.take(&mut down, source, strip);
                 } else if STREAM {
                     next.take(&mut plane.rows.cursor(first), upcoming, strip);
                 }
             }
-            let mut walk = plane.columns.cursor(0);
+            let ahead = Ahead::new(&from[..count], &next, columns * W);
+            let mut along = plane.columns.cursor(0);
             let mut q = 0;
             while q < columns {
                 let mut breadth = group.min(columns - q);
                 if breadth < 16 / W {
                     (q, breadth) = (columns - 16 / W, 16 / W);
-                    walk = plane.columns.cursor(q);
+                    along = plane.columns.cursor(q);
                 }
-                to.take(&mut walk, destination, breadth);
-                let far = (FLY / count).clamp(AHEAD, 8 * AHEAD);
+                to.take(&mut along, destination, breadth);
                 let rows = Listed {
                     places: &from,
                     offset: q * W,
@@ -283,9 +298,7 @@ impl<V: Vector, O: Order, const W: usize, const STREAM: bool> Work for Strips<'_
                 // SAFETY: rows p..p + count are in the strip, columns q..q + breadth on the axis. Alignment by the
                 // caller's promise.
                 unsafe {
-                    tile::<V, W, STREAM>(rows, count, to, breadth, order, |r| {
-                        ask(&from[r.clone()], &next[r], q * W, columns * W, far)
-                    });
+                    tile::<V, W, STREAM>(rows, count, to, breadth, order, |r| ahead.ask(r, q * W));
                 }
                 q += breadth;
             }
@@ -294,16 +307,164 @@ impl<V: Vector, O: Order, const W: usize, const STREAM: bool> Work for Strips<'_
     }
 }
 
-/// Asks for the lines some way ahead of `offset` in some rows, or at the start of those of the next strip.
-#[inline(always)]
-pub(crate) fn ask(from: &[*const u8], next: &[*const u8], offset: usize, end: usize, far: usize) {
-    let ahead = offset + far.min(end);
-    let (rows, at) = if ahead < end {
-        (from, ahead)
-    } else {
-        (next, ahead - end)
-    };
-    for row in &rows[..from.len()] {
-        prefetch(row.wrapping_add(at));
+/// Which lines of a strip's rows are asked for while it is walked, to be in the second-level cache when it is their turn.
+///
+/// Where the CPU's own prefetcher follows all rows, or is not known not to, those some way ahead in each row. Where the
+/// rows are too many for it, the piece of every row that comes after the present one, one row after the other: pieces of
+/// many lines are what it follows then.
+pub(crate) struct Ahead<'a> {
+    /// The rows of this strip and of the next one.
+    from: &'a [*const u8],
+    next: &'a [*const u8],
+    /// Bytes of a row.
+    end: usize,
+    /// How far ahead in each row.
+    far: usize,
+    /// Lines of a piece, or 0.
+    piece: usize,
+}
+
+impl<'a> Ahead<'a> {
+    pub(crate) fn new(from: &'a [*const u8], next: &'a [*const u8], end: usize) -> Ahead<'a> {
+        Ahead::following(followed(), from, next, end)
+    }
+
+    /// As `new`, for a prefetcher that follows so many rows.
+    fn following(
+        followed: usize,
+        from: &'a [*const u8],
+        next: &'a [*const u8],
+        end: usize,
+    ) -> Ahead<'a> {
+        let lines = end.div_ceil(LINE);
+        let piece = if from.len() > followed {
+            lines.div_ceil(lines.div_ceil(PIECE / LINE))
+        } else {
+            0
+        };
+        Ahead {
+            from,
+            next,
+            end,
+            far: (FLY / from.len()).clamp(AHEAD, 8 * AHEAD).min(end),
+            piece,
+        }
+    }
+
+    /// Asks for as many lines as there are of these rows, which are read at `offset` now.
+    #[inline(always)]
+    pub(crate) fn ask(&self, rows: Range<usize>, offset: usize) {
+        self.each(rows, offset, prefetch);
+    }
+
+    #[inline(always)]
+    fn each(&self, rows: Range<usize>, offset: usize, mut line: impl FnMut(*const u8)) {
+        let &Ahead {
+            from,
+            next,
+            end,
+            far,
+            piece,
+        } = self;
+        if piece == 0 {
+            let (of, at) = if offset + far < end {
+                (from, offset + far)
+            } else {
+                (next, offset + far - end)
+            };
+            for row in &of[rows] {
+                line(row.wrapping_add(at));
+            }
+            return;
+        }
+        // All lines of a strip by number, piece after piece, in each row after row.
+        let (count, lines) = (from.len(), end.div_ceil(LINE));
+        let number = (offset / LINE + piece) * count + rows.start;
+        let (of, number) = match number.checked_sub(lines * count) {
+            None => (from, number),
+            Some(number) => (next, number),
+        };
+        let start = number / (count * piece) * piece;
+        let number = number - start * count;
+        let length = piece.min(lines - start);
+        let (mut row, mut place) = (number / length, number % length);
+        for _ in rows {
+            if row == count {
+                break;
+            }
+            line(of[row].wrapping_add((start + place) * LINE));
+            place += 1;
+            if place == length {
+                (row, place) = (row + 1, 0);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lines of rows that are asked for while a strip is walked in blocks of `high` rows, by strip, row and line.
+    fn asked(followed: usize, rows: usize, end: usize, high: usize) -> Vec<(usize, usize, usize)> {
+        // Rows of both strips are so far apart that a pointer tells its row.
+        const APART: usize = 1 << 20;
+        let of = |strip: usize| (0..rows).map(move |row| (strip * rows + row) * APART);
+        let pointers = |strip| of(strip).map(|at| at as *const u8).collect::<Vec<_>>();
+        let (from, next) = (pointers(0), pointers(1));
+        let ahead = Ahead::following(followed, &from, &next, end);
+        let mut lines = Vec::new();
+        for offset in (0..end).step_by(LINE) {
+            for row in (0..rows).step_by(high) {
+                ahead.each(row..row + high, offset, |line| {
+                    let (row, at) = (line as usize / APART, line as usize % APART);
+                    lines.push((row / rows, row % rows, at / LINE));
+                });
+            }
+        }
+        lines
+    }
+
+    #[test]
+    fn every_line_after_the_first_ones_is_asked_for_once() {
+        for (followed, rows, end) in [(32, 32, 2560), (32, 64, 2560), (32, 128, 300), (99, 96, 64)]
+        {
+            let mut lines = asked(followed, rows, end, 16);
+            assert_eq!(
+                lines.len(),
+                rows * end.div_ceil(LINE),
+                "{rows} rows of {end} bytes"
+            );
+            lines.sort();
+            lines.dedup();
+            assert_eq!(
+                lines.len(),
+                rows * end.div_ceil(LINE),
+                "{rows} rows of {end} bytes"
+            );
+            // What lies before the first that are asked for was asked for by the strip before.
+            let first = lines
+                .iter()
+                .filter(|line| line.0 == 1)
+                .map(|line| line.2)
+                .max();
+            let least = lines
+                .iter()
+                .filter(|line| line.0 == 0)
+                .map(|line| line.2)
+                .min();
+            assert_eq!(
+                first.map(|line| line + 1),
+                Some(least.unwrap_or(end.div_ceil(LINE)))
+            );
+        }
+    }
+
+    #[test]
+    fn pieces_of_too_many_rows_are_asked_for_row_by_row() {
+        let lines = asked(32, 64, 4096, 16);
+        // A piece is 1 KiB; the second one of row 0 comes first, then that of row 1.
+        let expected = (16..32).map(|line| (0, 0, line)).chain([(0, 1, 16)]);
+        assert_eq!(lines[..17], expected.collect::<Vec<_>>());
     }
 }

@@ -14,7 +14,7 @@ use std::mem::MaybeUninit;
 use crate::axis::Pointers;
 use crate::block::{Listed, Steps, tile};
 use crate::order::Order;
-use crate::plane::{AHEAD, At, FLY, Plane, ask};
+use crate::plane::{Ahead, At, Plane, strip};
 use crate::runs;
 use crate::simd::{LINE, Vector, Work};
 
@@ -75,8 +75,8 @@ impl<V: Vector, O: Order, const W: usize> Staged<'_, V, O, W> {
         let line = LINE / W;
         let rows = plane.rows.len;
         // Lines of a strip, as many as the stage holds with one more and the pitch an odd number of lines.
-        let lines = const { if W == 1 { 4 } else { 128 * W / LINE } };
-        let strip = lines * line;
+        let strip = strip::<W>();
+        let lines = strip / line;
         let pitch = (lines + 1 + lines % 2) * LINE;
         assert!(line * pitch <= STAGE && line + strip <= 5 * LINE);
         let mut stage = Staging(MaybeUninit::uninit());
@@ -106,6 +106,7 @@ impl<V: Vector, O: Order, const W: usize> Staged<'_, V, O, W> {
                 (line + strip).min(line + rows - p0.min(rows)),
             );
             let high = high.max(low + 1).next_multiple_of(n);
+            let ahead = Ahead::new(&from[line..], &next[line..], columns * W);
             let mut walk = plane.columns.cursor(first);
             let mut q = 0;
             while q < columns {
@@ -127,9 +128,9 @@ impl<V: Vector, O: Order, const W: usize> Staged<'_, V, O, W> {
                         step: pitch as isize,
                     };
                     tile::<V, W, false>(rows_of, high - low, to, breadth, order, |r| {
-                        let r = low + r.start..low + r.end;
-                        if r.start >= line {
-                            ask(&from[r.clone()], &next[r], q * W, columns * W, AHEAD);
+                        // Rows before the strip were read with the strip before it.
+                        if low + r.start >= line {
+                            ahead.ask(low + r.start - line..low + r.end - line, q * W);
                         }
                     });
                 }
@@ -202,6 +203,7 @@ impl<V: Vector, O: Order, const W: usize> Work for Packed<'_, V, O, W> {
         let (mut from, mut next) = (Pointers::<PACKED>::new(), Pointers::<PACKED>::new());
         from.take(&mut plane.rows.cursor(0), at.source, rows);
         next.take(&mut plane.rows.cursor(0), at.upcoming, rows);
+        let ahead = Ahead::new(&from, &next, columns * W);
         let mut walk = plane.columns.cursor(0);
         let mut to = Pointers::<LINE>::new();
         let mut q = 0;
@@ -212,7 +214,6 @@ impl<V: Vector, O: Order, const W: usize> Work for Packed<'_, V, O, W> {
                 walk = plane.columns.cursor(q);
             }
             to.take(&mut walk, at.destination, count);
-            let far = (FLY / rows).clamp(AHEAD, 8 * AHEAD);
             let mut c = 0;
             while c < count {
                 let breadth = line.min(count - c).max(16 / W);
@@ -227,7 +228,7 @@ impl<V: Vector, O: Order, const W: usize> Work for Packed<'_, V, O, W> {
                         step: column as isize,
                     };
                     tile::<V, W, false>(Listed { places, offset }, rows, to, breadth, order, |r| {
-                        ask(&from[r.clone()], &next[r], offset, columns * W, far)
+                        ahead.ask(r, offset)
                     });
                 }
                 c += breadth;

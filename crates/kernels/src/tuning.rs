@@ -55,7 +55,8 @@ pub struct Caches {
     pub first: usize,
     /// The second-level cache.
     pub second: usize,
-    /// The last-level cache, as far as the cores share one.
+    /// The last-level cache, as far as the cores share one and a program can count on it: of Intel's, which are as large
+    /// as they are because dozens of cores share them, 24 MiB.
     pub last: usize,
 }
 
@@ -76,7 +77,9 @@ impl Caches {
             let second = told[1].filter(|&bytes| bytes >= 64 << 10);
             let second = second.unwrap_or(1 << 20).max(first);
             let last = told[2].filter(|&bytes| bytes >= 1 << 20);
-            let last = last.unwrap_or(32 << 20).max(second);
+            // On a virtual machine of two cores, moves of 8 MiB found nothing of theirs in 105 MiB.
+            let most = if is_intel() { 24 << 20 } else { usize::MAX };
+            let last = last.unwrap_or(32 << 20).min(most).max(second);
             Caches {
                 first,
                 second,
