@@ -23,7 +23,7 @@ use crate::axis::{Axis, Pointers};
 use crate::block::{Listed, tile};
 use crate::cached::cached;
 use crate::order::{Mixed, Order, Same};
-use crate::simd::{LINE, Set, Vector, Work, prefetch};
+use crate::simd::{LINE, Set, Vector, Work, prefetch, prefetch_near};
 use crate::staged::{PACKED, Packed, Staged};
 use crate::tuning::followed;
 
@@ -40,16 +40,16 @@ const PIECE: usize = 1 << 10;
 /// The most places of an axis that has a table.
 const TABLE: usize = 2048;
 
-/// Rows of a strip of elements of `W` bytes that is walked: at least a line's. Where they can be as few as the CPU's own
-/// prefetcher follows, they are; otherwise as many as it takes to write a good piece of every column.
-pub(crate) fn strip<const W: usize>() -> usize {
-    let followed = followed();
-    if (LINE / W..STRIP).contains(&followed) {
-        followed
-    } else if W == 1 && followed > STRIP {
-        TALL
-    } else {
-        STRIP
+/// How many of these rows a strip has, a line's or a few times as many: so few that the CPU's own prefetcher follows them
+/// all, or where it can't, as many as it takes to write a good piece of every column.
+pub(crate) fn strip<const W: usize>(rows: &Axis) -> usize {
+    const PAGE: usize = 4096;
+    let (line, most) = (LINE / W, if W == 1 { TALL } else { STRIP });
+    // Rows that share a page are followed as one.
+    let shared = PAGE / rows.first_stride().unsigned_abs().clamp(1, PAGE);
+    match followed().saturating_mul(shared) {
+        few if few < line => STRIP,
+        followed => (followed / line * line).min(most),
     }
 }
 
@@ -258,7 +258,7 @@ impl<V: Vector, O: Order, const W: usize, const STREAM: bool> Work for Strips<'_
         } = at;
         let (n, group) = (V::BYTES / W, LINE / W);
         let columns = plane.columns.len;
-        let strip = strip::<W>();
+        let strip = strip::<W>(&plane.rows);
         let (mut from, mut next) = (Pointers::<TALL>::new(), Pointers::<TALL>::new());
         let mut to = Pointers::<LINE>::new();
         let mut down = plane.rows.cursor(first);
@@ -320,6 +320,8 @@ pub(crate) struct Ahead<'a> {
     end: usize,
     /// How far ahead in each row.
     far: usize,
+    /// Whether they are asked for in the first-level cache, as where the prefetcher brings them to the second anyway.
+    near: bool,
     /// Lines of a piece, or 0.
     piece: usize,
 }
@@ -347,6 +349,7 @@ impl<'a> Ahead<'a> {
             next,
             end,
             far: (FLY / from.len()).clamp(AHEAD, 8 * AHEAD).min(end),
+            near: followed < usize::MAX && piece == 0,
             piece,
         }
     }
@@ -354,7 +357,11 @@ impl<'a> Ahead<'a> {
     /// Asks for as many lines as there are of these rows, which are read at `offset` now.
     #[inline(always)]
     pub(crate) fn ask(&self, rows: Range<usize>, offset: usize) {
-        self.each(rows, offset, prefetch);
+        if self.near {
+            self.each(rows, offset, prefetch_near);
+        } else {
+            self.each(rows, offset, prefetch);
+        }
     }
 
     #[inline(always)]
@@ -365,6 +372,7 @@ impl<'a> Ahead<'a> {
             end,
             far,
             piece,
+            ..
         } = self;
         if piece == 0 {
             let (of, at) = if offset + far < end {

@@ -75,7 +75,7 @@ impl<V: Vector, O: Order, const W: usize> Staged<'_, V, O, W> {
         let line = LINE / W;
         let rows = plane.rows.len;
         // Lines of a strip, as many as the stage holds with one more and the pitch an odd number of lines.
-        let strip = strip::<W>();
+        let strip = strip::<W>(&plane.rows);
         let lines = strip / line;
         let pitch = (lines + 1 + lines % 2) * LINE;
         assert!(line * pitch <= STAGE && line + strip <= 5 * LINE);
