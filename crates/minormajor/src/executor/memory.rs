@@ -12,7 +12,7 @@ impl Relayout {
     /// # Errors
     ///
     /// [`RunError::Memory`] where a run can't do with that: only where elements are packed or
-    /// converted, which takes some hundred KiB a thread, or where no boxes describe the plan, and
+    /// converted, which takes up to about a MiB a thread, or where no boxes describe the plan, and
     /// its layouts have very many dimensions and tiles.
     ///
     /// ```

@@ -48,6 +48,11 @@ impl Relayout {
             let threads = threads.min(movement.count_parts(parts));
             return Sharing::Parts { threads, parts };
         }
+        let boxes = self.moves.len() + self.fills.len();
+        if threads == 1 && !tells && boxes == 1 && self.general.is_none() {
+            // Nothing is left for others to write soon, and windows would cut the runs that it reads.
+            return Sharing::Whole;
+        }
         match self.cut(head(), bytes, threads) {
             None => Sharing::Whole,
             Some(cut) => Sharing::Windows {
