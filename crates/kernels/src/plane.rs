@@ -4,15 +4,15 @@
 //! is one loop or several joined, so p and q run across loops of any extents.
 //!
 //! ```text
-//! for a strip of 128 rows or so:                    pointers to the rows are made once
+//! for a strip of 32 to 256 rows:                     pointers to the rows are made once
 //!     for each block of columns, walking forward:   a cache line of every row is read once, whole
 //!         for each block of rows in the strip:      transposed in registers
 //!             write a vector to each column         consecutive blocks fill consecutive lines
 //! ```
 //!
-//! Above the cache, what matters is that every source line is asked for early (the next lines of all rows of the strip
-//! are prefetched into the second-level cache) and that every destination line is written once, whole, by streaming
-//! stores. Columns that do not start on lines are staged: see [`staged`](crate::staged). Planes in the caches, and those
+//! Above the cache, what matters is that every source line is asked for early (see [`Ahead`]; how many rows a strip has
+//! depends on how many the CPU's own prefetcher follows) and that every destination line is written once, whole, by
+//! streaming stores. Columns that do not start on lines are staged: see [`staged`](crate::staged). Planes in the caches, and those
 //! that streaming does not suit, are moved by ordinary stores: see [`cached`](crate::cached).
 
 use std::marker::PhantomData;

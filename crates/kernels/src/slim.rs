@@ -32,7 +32,9 @@ pub(crate) struct Slim {
 impl Slim {
     /// The plane of these loops, if it is slim and has columns worth streaming.
     pub(crate) fn new(width: usize, rows: Loop, columns: Loop) -> Option<Slim> {
-        let fits = columns.extent * width <= ROW && rows.extent * width >= PIECE;
+        let fits = matches!(width, 1 | 2 | 4)
+            && columns.extent * width <= ROW
+            && rows.extent * width >= PIECE;
         fits.then_some(Slim { rows, columns })
     }
 }
@@ -43,7 +45,7 @@ impl Slim {
 ///
 /// The CPU has the set. All elements are readable and writable, and the two sides do not overlap.
 pub(crate) unsafe fn run<S: Set>(slim: &Slim, width: usize, at: At) {
-    // SAFETY: the caller's promise; two elements fit a row, so they have 1, 2 or 4 bytes.
+    // SAFETY: the caller's promise; `Slim::new` takes no other widths.
     unsafe {
         match width {
             1 => S::enter(Pieces::<S::Wide, 1>::new(slim, at)),
@@ -108,7 +110,8 @@ impl<V: Vector, const W: usize> Work for Pieces<'_, V, W> {
                 }
                 for c in 0..columns.extent {
                     for r in 0..near {
-                        // SAFETY: an element of the plane, and its place in a piece of the stage.
+                        // SAFETY: row first + r is below `count`, so the element is one of the plane. A piece has
+                        // at most PIECE bytes, and columns are at most ROW, so its place is in the stage.
                         unsafe {
                             let element = row(r).add(c * W).cast::<[u8; W]>().read_unaligned();
                             let place = stage.add(c * PITCH + (first + r) * W);
@@ -118,7 +121,7 @@ impl<V: Vector, const W: usize> Work for Pieces<'_, V, W> {
                 }
             }
             for c in 0..columns.extent {
-                // SAFETY: what was staged of this column is a piece of it.
+                // SAFETY: the first `count` elements of this piece were staged above; the column is writable there.
                 unsafe { stream_near::<V>(stage.add(c * PITCH), column(c), count * W) };
             }
             done += count;
