@@ -137,10 +137,15 @@ impl Relayout {
     fn shape_of_run(&self) -> (usize, usize) {
         match self.sharing(|| 0, false) {
             Sharing::Whole => (1, 1),
-            Sharing::Parts { threads, parts } => (
+            Sharing::Parts {
+                main,
                 threads,
-                self.only_move().map_or(1, |only| only.count_parts(parts)),
-            ),
+                parts,
+                ..
+            } => {
+                let main = self.moves[main].as_move();
+                (threads, main.map_or(1, |main| main.count_parts(parts)))
+            }
             Sharing::Bands {
                 threads,
                 sequence,

@@ -296,8 +296,13 @@ impl Relayout {
                 told.more(destination.len());
                 Ok(())
             }
-            Sharing::Parts { threads, parts } => {
-                let Some(movement) = self.only_move() else {
+            Sharing::Parts {
+                main,
+                threads,
+                parts,
+                rest,
+            } => {
+                let Some(movement) = self.moves[main].as_move() else {
                     return self.run_whole(source, destination);
                 };
                 let outside = destination.len() - movement.bytes();
@@ -308,6 +313,28 @@ impl Relayout {
                         }
                     });
                 })?;
+                let silent = Told::new(0, None);
+                match rest {
+                    Some(cut) => {
+                        let windows = windows(destination, cut);
+                        share(
+                            threads,
+                            windows,
+                            &silent,
+                            |Window { start, bytes }, scratch| {
+                                for job in self.jobs_but(main) {
+                                    job.run_window(source, bytes, start, scratch)?;
+                                }
+                                Ok(())
+                            },
+                        )?;
+                    }
+                    None => {
+                        for job in self.jobs_but(main) {
+                            job.run(source, destination, &mut Scratch::default())?;
+                        }
+                    }
+                }
                 told.more(outside);
                 Ok(())
             }
@@ -350,6 +377,12 @@ impl Relayout {
             bytes: destination,
         };
         self.run_general(source, window, &mut scratch)
+    }
+
+    /// All jobs but the move of this number.
+    fn jobs_but(&self, number: usize) -> impl Iterator<Item = &Job> {
+        let (before, after) = (&self.moves[..number], &self.moves[number + 1..]);
+        before.iter().chain(after).chain(&self.fills)
     }
 
     fn run_window(

@@ -5,12 +5,12 @@ use std::sync::{Mutex, PoisonError};
 use minormajor_kernels::{Move, Scratch, Sequence};
 
 use super::windows::{self, Window};
-use super::{Progress, Relayout, RunError};
+use super::{Job, Progress, Relayout, RunError};
 use crate::threads::{self, team};
 
 impl Relayout {
     /// How threads share a run whose destination has its first page where `head` says.
-    pub(super) fn sharing(&self, head: impl FnOnce() -> usize, tells: bool) -> Sharing<'_> {
+    pub(super) fn sharing(&self, head: impl Fn() -> usize, tells: bool) -> Sharing<'_> {
         let bytes = self.destination_bytes;
         if bytes <= SMALLEST_PART {
             // Such an array has no sequence either.
@@ -41,17 +41,28 @@ impl Relayout {
         if threads == 0 {
             return Sharing::Whole;
         }
-        if let Some(movement) = self.only_move() {
+        if let Some((number, job)) = self.main_job() {
+            // Windows would cut the runs that it reads.
             if parts < 2 {
                 return Sharing::Whole;
             }
-            let threads = threads.min(movement.count_parts(parts));
-            return Sharing::Parts { threads, parts };
-        }
-        let boxes = self.moves.len() + self.fills.len();
-        if threads == 1 && !tells && boxes == 1 && self.general.is_none() {
-            // Nothing is left for others to write soon, and windows would cut the runs that it reads.
-            return Sharing::Whole;
+            let boxes = self.moves.len() + self.fills.len();
+            if let Some(movement) = job.as_move() {
+                let count = movement.count_parts(parts);
+                let rest = if boxes > 1 {
+                    self.cut(head(), bytes, threads)
+                } else {
+                    None
+                };
+                if count > 1 || boxes == 1 {
+                    return Sharing::Parts {
+                        main: number,
+                        threads: threads.min(count),
+                        parts,
+                        rest,
+                    };
+                }
+            }
         }
         match self.cut(head(), bytes, threads) {
             None => Sharing::Whole,
@@ -68,6 +79,17 @@ impl Relayout {
             ([job], [], None) => job.as_move(),
             _ => None,
         }
+    }
+
+    /// The box that is nearly all of a plan, and its number. Its kernel does best with the whole of it.
+    pub(super) fn main_job(&self) -> Option<(usize, &Job)> {
+        if self.general.is_some() {
+            return None;
+        }
+        let boxes = self.moves.iter().enumerate();
+        let (number, main) = boxes.max_by_key(|(_, job)| job.bytes())?;
+        let all = self.moves.iter().chain(&self.fills).map(Job::bytes);
+        (main.bytes() / 3 >= all.sum::<usize>() / 4).then_some((number, main))
     }
 
     /// How to cut a destination of this length, whose first page starts at `head`, if that is
@@ -113,8 +135,14 @@ pub(super) fn share<'a>(
 pub(super) enum Sharing<'a> {
     /// Not at all.
     Whole,
-    /// By parts of the only box.
-    Parts { threads: usize, parts: usize },
+    /// By parts of the move of this number, which is nearly all there is, and then by windows of the destination for the
+    /// rest, if that is worth it.
+    Parts {
+        main: usize,
+        threads: usize,
+        parts: usize,
+        rest: Option<windows::Cut>,
+    },
     /// By about so many windows between the bands of a sequence.
     Bands {
         threads: usize,
