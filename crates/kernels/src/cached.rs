@@ -15,11 +15,11 @@ use crate::simd::{LINE, Set, Vector, Work, prefetch};
 /// Bytes from which on a plane does not fit the second-level cache.
 const NEAR: usize = 256 << 10;
 /// Lines that find room in each slot of the first-level cache, beside others.
-const ROOM: usize = 4;
+pub(crate) const ROOM: usize = 4;
 
 /// The slots of the first-level cache that addresses this far apart can have: it looks a line up by its place in a page of
 /// 4 KiB.
-fn slots(stride: isize) -> usize {
+pub(crate) fn slots(stride: isize) -> usize {
     (4096 / LINE) >> (stride.trailing_zeros().clamp(6, 12) - 6)
 }
 

@@ -21,7 +21,7 @@ use std::ops::Range;
 use crate::around::Around;
 use crate::axis::{Axis, Pointers};
 use crate::block::{Listed, tile};
-use crate::cached::cached;
+use crate::cached::{ROOM, cached, slots};
 use crate::order::{Mixed, Order, Same};
 use crate::simd::{LINE, Set, Vector, Work, prefetch, prefetch_near};
 use crate::staged::{PACKED, Packed, Staged};
@@ -45,9 +45,12 @@ const TABLE: usize = 2048;
 pub(crate) fn strip<const W: usize>(rows: &Axis) -> usize {
     const PAGE: usize = 4096;
     let (line, most) = (LINE / W, if W == 1 { TALL } else { STRIP });
-    // Rows that share a page are followed as one.
-    let shared = PAGE / rows.first_stride().unsigned_abs().clamp(1, PAGE);
-    match followed().saturating_mul(shared) {
+    // Rows that share a page are followed as one, as long as their lines don't push each other out of the first-level
+    // cache.
+    let stride = rows.first_stride();
+    let shared = PAGE / stride.unsigned_abs().clamp(1, PAGE);
+    let room = (ROOM * slots(stride)).max(followed());
+    match followed().saturating_mul(shared).min(room) {
         few if few < line => STRIP,
         followed => (followed / line * line).min(most),
     }
@@ -99,6 +102,14 @@ impl Plane {
             tables,
             order,
         }
+    }
+
+    /// Whether its columns lie side by side, and not on lines, where the first begins `shift` bytes behind a line.
+    fn packs<const W: usize>(&self, shift: usize) -> bool {
+        let column = self.rows.len * W;
+        let on_lines =
+            shift == 0 && column.is_multiple_of(LINE) && self.columns.is_multiple_of(LINE as isize);
+        self.columns.first_stride() == column as isize && self.rows.len <= PACKED && !on_lines
     }
 
     /// Whether there is no block of vectors of so many bytes in it.
@@ -158,12 +169,31 @@ unsafe fn sized<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: A
     unsafe {
         if !plane.stream || !whole() || plane.narrow(W, S::Quarter::BYTES) {
             cached::<S, O, W>(plane, order, at);
+        } else if plane.packs::<W>(shift) {
+            packed::<S, O, W>(plane, order, at);
         } else if plane.rows.len * W >= S::Wide::BYTES {
             streamed::<S, S::Wide, O, W>(plane, order, at);
         } else if plane.rows.len * W >= S::Half::BYTES {
             streamed::<S, S::Half, O, W>(plane, order, at);
         } else {
             streamed::<S, S::Quarter, O, W>(plane, order, at);
+        }
+    }
+}
+
+/// # Safety
+///
+/// As `run`; there are at least `16 / W` columns and at most `PACKED` rows.
+unsafe fn packed<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: At) {
+    let column = plane.rows.len * W;
+    // SAFETY: the caller's promise.
+    unsafe {
+        if column <= S::Quarter::BYTES {
+            S::enter(Packed::<S::Quarter, S::Wide, O, W>::new(plane, order, at));
+        } else if column <= S::Half::BYTES {
+            S::enter(Packed::<S::Half, S::Wide, O, W>::new(plane, order, at));
+        } else {
+            S::enter(Packed::<S::Wide, S::Wide, O, W>::new(plane, order, at));
         }
     }
 }
@@ -182,13 +212,6 @@ unsafe fn streamed<S: Set, V: Vector, O: Order, const W: usize>(plane: &Plane, o
     unsafe {
         if aligned && shift == 0 && rows.is_multiple_of(line) {
             S::enter(lines(0, rows));
-        } else if plane.columns.first_stride() == (rows * W) as isize && rows <= PACKED {
-            S::enter(Packed::<V, O, W> {
-                plane,
-                order,
-                at,
-                vector,
-            });
         } else if rows < 4 * line {
             S::enter(plain(0, rows));
         } else if aligned {
@@ -310,8 +333,8 @@ impl<V: Vector, O: Order, const W: usize, const STREAM: bool> Work for Strips<'_
 /// Which lines of a strip's rows are asked for while it is walked, to be in the second-level cache when it is their turn.
 ///
 /// Where the CPU's own prefetcher follows all rows, or is not known not to, those some way ahead in each row. Where the
-/// rows are too many for it, the piece of every row that comes after the present one, one row after the other: pieces of
-/// many lines are what it follows then.
+/// rows are too many for it, or too short, the piece of every row that comes after the present one, one row after the
+/// other: pieces of many lines are what it follows then.
 pub(crate) struct Ahead<'a> {
     /// The rows of this strip and of the next one.
     from: &'a [*const u8],
@@ -339,7 +362,9 @@ impl<'a> Ahead<'a> {
         end: usize,
     ) -> Ahead<'a> {
         let lines = end.div_ceil(LINE);
-        let piece = if from.len() > followed {
+        let far = (FLY / from.len()).clamp(AHEAD, 8 * AHEAD).min(end);
+        let short = followed < usize::MAX && far == end;
+        let piece = if from.len() > followed || short {
             lines.div_ceil(lines.div_ceil(PIECE / LINE))
         } else {
             0
@@ -348,7 +373,7 @@ impl<'a> Ahead<'a> {
             from,
             next,
             end,
-            far: (FLY / from.len()).clamp(AHEAD, 8 * AHEAD).min(end),
+            far,
             near: followed < usize::MAX && piece == 0,
             piece,
         }

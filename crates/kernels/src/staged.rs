@@ -12,10 +12,10 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use crate::axis::Pointers;
-use crate::block::{Listed, Steps, tile};
+use crate::block::{Listed, Places, Steps, block, tile};
 use crate::order::Order;
+use crate::pen::Pen;
 use crate::plane::{Ahead, At, Plane, strip};
-use crate::runs;
 use crate::simd::{LINE, Vector, Work};
 
 /// Bytes of the stage: a strip, a line and a skew, for as many columns as a line has elements.
@@ -174,19 +174,35 @@ impl<V: Vector, O: Order, const W: usize> Staged<'_, V, O, W> {
 /// The most rows of a plane that is packed.
 pub(crate) const PACKED: usize = 512;
 
-/// Streams columns that lie side by side in the destination, as many as fit the stage at once.
+/// Streams columns that lie side by side in the destination, as many as fit a stage at once.
+///
+/// What was staged is streamed one group of columns later, from the other of two stages: a load of what was just stored
+/// would wait until all streaming stores before it are done.
 ///
 /// # Safety (of `work`)
 ///
-/// As `run`; both axes are at least as long as a vector, and there are at most `PACKED` rows.
-pub(crate) struct Packed<'a, V, O, const W: usize> {
-    pub(crate) plane: &'a Plane,
-    pub(crate) order: O,
-    pub(crate) at: At,
-    pub(crate) vector: PhantomData<V>,
+/// As `run`, where the CPU has `L` too; there are at least `16 / W` columns and at most `PACKED` rows.
+pub(crate) struct Packed<'a, V, L, O, const W: usize> {
+    plane: &'a Plane,
+    order: O,
+    at: At,
+    /// The vectors of blocks, and those of lines.
+    vectors: PhantomData<(V, L)>,
 }
 
-impl<V: Vector, O: Order, const W: usize> Work for Packed<'_, V, O, W> {
+impl<'a, V, L, O, const W: usize> Packed<'a, V, L, O, W> {
+    pub(crate) fn new(plane: &'a Plane, order: O, at: At) -> Self {
+        let vectors = PhantomData;
+        Packed {
+            plane,
+            order,
+            at,
+            vectors,
+        }
+    }
+}
+
+impl<V: Vector, L: Vector, O: Order, const W: usize> Work for Packed<'_, V, L, O, W> {
     #[inline(always)]
     unsafe fn work(self) {
         let Packed {
@@ -198,14 +214,38 @@ impl<V: Vector, O: Order, const W: usize> Work for Packed<'_, V, O, W> {
         const { assert!(PACKED * LINE <= STAGE) };
         let line = LINE / W;
         let group = (8192 / column / line * line).clamp(line, LINE);
-        let mut stage = Staging(MaybeUninit::uninit());
-        let stage = stage.0.as_mut_ptr().cast::<u8>();
+        // A column that a vector holds is stored as a whole vector, over whose end the next one is stored.
+        let n = V::BYTES / W;
+        const { assert!(LINE * V::BYTES <= STAGE) };
+        let mut stages = [const { Staging(MaybeUninit::uninit()) }; 2];
+        let [stage, other] = &mut stages;
+        let mut stage = stage.0.as_mut_ptr().cast::<u8>();
+        let mut other = other.0.as_mut_ptr().cast::<u8>();
         let (mut from, mut next) = (Pointers::<PACKED>::new(), Pointers::<PACKED>::new());
-        from.take(&mut plane.rows.cursor(0), at.source, rows);
+        from.take(&mut plane.rows.cursor(0), at.source, rows.max(n));
         next.take(&mut plane.rows.cursor(0), at.upcoming, rows);
-        let ahead = Ahead::new(&from, &next, columns * W);
+        let ahead = Ahead::new(&from[..rows], &next, columns * W);
         let mut walk = plane.columns.cursor(0);
-        let mut to = Pointers::<LINE>::new();
+        // The columns that are staged, and those that were before.
+        let (mut to, mut before) = (Pointers::<LINE>::new(), Pointers::<LINE>::new());
+        // SAFETY: the CPU has `L`.
+        let mut pen = unsafe { Pen::<L>::new() };
+        let mut stream = |staged: *const u8, to: &[*const u8]| {
+            // Columns of one round of the innermost loop are one run; a new round starts another.
+            let mut first = 0;
+            while first < to.len() {
+                let mut end = first + 1;
+                while end < to.len() && to[end] == to[end - 1].wrapping_add(column) {
+                    end += 1;
+                }
+                // SAFETY: columns first..end are staged, and side by side in the destination.
+                unsafe {
+                    let to = to[first].cast_mut();
+                    pen.copy(staged.add(first * column), to, (end - first) * column);
+                }
+                first = end;
+            }
+        };
         let mut q = 0;
         while q < columns {
             let mut count = group.min(columns - q);
@@ -213,6 +253,7 @@ impl<V: Vector, O: Order, const W: usize> Work for Packed<'_, V, O, W> {
                 (q, count) = (columns - 16 / W, 16 / W);
                 walk = plane.columns.cursor(q);
             }
+            std::mem::swap(&mut stage, &mut other);
             to.take(&mut walk, at.destination, count);
             let mut c = 0;
             while c < count {
@@ -220,37 +261,37 @@ impl<V: Vector, O: Order, const W: usize> Work for Packed<'_, V, O, W> {
                 c = c.min(count - breadth);
                 let offset = (q + c) * W;
                 let places = &from;
+                let of = Listed { places, offset };
                 // SAFETY: all rows and columns q + c.. are of the plane; the stage holds `count` columns of `column`
-                // bytes.
+                // bytes, and a vector more.
                 unsafe {
                     let to = Steps {
                         base: stage.add(c * column),
                         step: column as isize,
                     };
-                    tile::<V, W, false>(Listed { places, offset }, rows, to, breadth, order, |r| {
-                        ahead.ask(r, offset)
-                    });
+                    if rows <= n {
+                        ahead.ask(0..rows, offset);
+                        let mut b = 0;
+                        while b < breadth {
+                            b = b.min(breadth - 16 / W);
+                            block::<V, W>(
+                                |i| of.at(i).add(b * W),
+                                |m, v| order.mix(v).store(to.at(b + m).cast_mut()),
+                            );
+                            b += 16 / W;
+                        }
+                    } else {
+                        tile::<V, W, false>(of, rows, to, breadth, order, |r| ahead.ask(r, offset));
+                    }
                 }
                 c += breadth;
             }
-            // Columns of one round of the innermost loop are one run; a new round starts another.
-            let mut first = 0;
-            while first < count {
-                let mut end = first + 1;
-                while end < count && to[end] == to[end - 1].wrapping_add(column) {
-                    end += 1;
-                }
-                // SAFETY: columns first..end are staged, and side by side in the destination.
-                unsafe {
-                    runs::stream_near::<V>(
-                        stage.add(first * column),
-                        to[first].cast_mut(),
-                        (end - first) * column,
-                    );
-                }
-                first = end;
-            }
+            stream(other, &before);
+            before.clone_from(&to);
             q += count;
         }
+        stream(stage, &before);
+        // SAFETY: the pen copied to columns of the plane.
+        unsafe { pen.lift() };
     }
 }
