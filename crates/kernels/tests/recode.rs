@@ -148,6 +148,7 @@ fn nests(codes: Vec<(Recoding, (usize, usize))>) -> impl Strategy<Value = Case> 
 fn matrices() -> impl Strategy<Value = Case> {
     let codes = prop_oneof![
         prop::sample::select(vec![bits(1, 1), bits(2, 2), bits(4, 4)]),
+        prop::sample::select(vec![bits(8, 1), bits(8, 2), bits(8, 4)]),
         prop::sample::select(numbers()),
     ];
     let more = || prop_oneof![Just(0usize), 0usize..9, 0usize..100];

@@ -95,23 +95,18 @@ impl<S: Half> Work for Read<'_, S> {
         let far = (AHEAD / mix.bits.div_ceil(8).max(LINE)).next_multiple_of(rows);
         for group in 0..count / rows {
             let first = group * rows;
-            for row in first + far..first + far + rows {
-                // What follows the last rows are the first of the next block.
-                let place = if row < count {
-                    from.step(mix.memory[row])
-                } else {
-                    from.step(mix.memory[(row - count) % count] + next)
-                };
-                let (byte, _) = place.byte();
-                for line in (0..mix.bits / 8 + LINE).step_by(LINE) {
-                    prefetch(byte.wrapping_add(line));
-                }
-            }
+            // What follows the last rows are the first of the next block.
+            let (ahead, after) = match first + far {
+                ahead if ahead < count => (ahead, from),
+                behind => ((behind - count) % count, from.step(next)),
+            };
             let lines = FromMemory {
                 from,
                 to,
                 bits: mix.bits,
                 rows: &mix.memory[first..first + rows],
+                after,
+                ahead: &mix.memory[ahead..ahead + rows],
                 made: &mix.stage[group * made..(group + 1) * made],
             };
             // SAFETY: the caller's promise.
@@ -126,12 +121,23 @@ struct FromMemory<'a> {
     to: *mut u8,
     bits: usize,
     rows: &'a [isize],
+    /// Rows that are asked for meanwhile, a line for each that is read: a burst of requests would hold up the reads
+    /// behind it.
+    ahead: &'a [isize],
+    after: Place<*const u8>,
     made: &'a [usize],
 }
 
 impl Lines for FromMemory<'_> {
     #[inline(always)]
     unsafe fn get<W: Words>(&self, row: usize, at: usize) -> W {
+        if at.is_multiple_of(LINE) {
+            let (byte, _) = self.after.step(self.ahead[row]).byte();
+            if at == 0 {
+                prefetch(byte);
+            }
+            prefetch(byte.wrapping_add(at + LINE - 1));
+        }
         // SAFETY: the row is readable, and `at` in it.
         unsafe { load_bits(self.from.step(self.rows[row]), self.bits, at) }
     }
@@ -338,7 +344,7 @@ const fn low(bits: usize) -> u64 {
 ///
 /// As [`blend`], with as many rows as a byte has elements of `B` bits.
 #[inline(always)]
-unsafe fn merge<W: Words, const B: usize>(lines: &impl Lines, bytes: usize) {
+pub(super) unsafe fn merge<W: Words, const B: usize>(lines: &impl Lines, bytes: usize) {
     for at in (0..bytes).step_by(W::BYTES) {
         // SAFETY: the caller's promise.
         unsafe {

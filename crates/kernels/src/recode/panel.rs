@@ -19,7 +19,7 @@ use std::marker::PhantomData;
 
 use super::half::Half;
 use super::keep::{self, keep};
-use super::mix::{Lines, swap};
+use super::mix::{Lines, merge, swap};
 use super::pass::walk;
 use super::rewrite::{Line, Place, Rewrite};
 use super::roles::Roles;
@@ -29,7 +29,7 @@ use crate::axis::{Axis, JOINED};
 use crate::block::square;
 use crate::isa::Isa;
 use crate::nest::Loop;
-use crate::simd::{LINE, Vector, Work, prefetch};
+use crate::simd::{LINE, Vector, Work, own, prefetch};
 use crate::tuning::followed;
 
 /// The most lines of a strip.
@@ -38,11 +38,13 @@ const LINES: usize = 8;
 const BITS: usize = 8 * LINE;
 /// Bytes that are read of a row, and then of the next, where the CPU's prefetcher does not follow all rows.
 const PIECE: usize = 512;
-/// Rows ahead that are asked for then.
-const FAR: usize = 8;
-/// Bytes of columns that are staged then, about: with what is read, a part of the second-level cache. Of 2 MiB of it,
-/// 320 KiB did better than twice as much.
+/// Bytes of columns that are staged then, about, but two lines of each at least, and four where a line is staged twice: with
+/// what is read, a part of the second-level cache. Of 2 MiB of it, 320 KiB did better than twice as much.
 const ROOM: usize = 320 << 10;
+/// Columns that are staged then, at most.
+const COLUMNS: usize = 2048;
+/// Columns ahead whose first and last lines, of which a part is written, are asked for: they are read before.
+const OWN: usize = 8;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Panel {
@@ -66,8 +68,8 @@ pub(crate) struct Panel {
 /// What becomes of elements, which says how many rows and columns are read at once.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Unit {
-    /// Of so many bits, 1, 2 or 4, on both sides.
-    Packed(usize),
+    /// Of 1, 2 or 4 bits in the destination, and as many or 8 in the source.
+    Packed(usize, usize),
     /// Numbers, by one of the ways between 2 and 4 bytes.
     Numbers(Way),
 }
@@ -76,7 +78,7 @@ impl Unit {
     /// Bits of an element on either side.
     fn bits(self) -> (usize, usize) {
         match self {
-            Unit::Packed(bits) => (bits, bits),
+            Unit::Packed(from, to) => (from, to),
             Unit::Numbers(way) => way.bits(),
         }
     }
@@ -87,10 +89,19 @@ impl Unit {
         (BITS / to, BITS / from.min(to))
     }
 
+    /// Bytes of rows ahead that are asked for where the CPU's prefetcher does not follow all rows. Of numbers, a whole row is
+    /// asked for at once, and many such requests would hold up the reads behind them.
+    fn ahead(self) -> usize {
+        match self {
+            Unit::Packed(..) => 16 << 10,
+            Unit::Numbers(_) => 4 << 10,
+        }
+    }
+
     /// Bytes of the squares of a step.
     fn squares(self) -> usize {
         match self {
-            Unit::Packed(bits) => 8 / bits * square_bytes(1),
+            Unit::Packed(_, to) => 8 / to * square_bytes(1),
             Unit::Numbers(way) => {
                 let (from, to) = way.bits();
                 (to / from).max(1) * square_bytes(to / 8)
@@ -139,9 +150,11 @@ impl Panel {
             (1, LINES, 0)
         } else {
             let read = column_step * unit.bits().0 / 8;
-            let wide = PIECE.div_ceil(read).min(columns.len / column_step);
-            let lines = (ROOM / (wide * column_step * LINE)).clamp(3, LINES + 1) - 1;
-            (wide, lines, FAR)
+            let most = (COLUMNS / column_step).min(columns.len / column_step);
+            let wide = PIECE.div_ceil(read).min(most);
+            let least = if alike { 3 } else { 5 };
+            let lines = (ROOM / (wide * column_step * LINE)).clamp(least, LINES + 1) - 1;
+            (wide, lines, unit.ahead() / (wide * read))
         };
         Some(Panel {
             unit,
@@ -232,9 +245,12 @@ pub(crate) unsafe fn panel<S: Half>(run: Run<'_>) {
     // SAFETY: the caller's promise.
     unsafe {
         match run.panel.unit {
-            Unit::Packed(4) => enter!(Packed<2>),
-            Unit::Packed(2) => enter!(Packed<4>),
-            Unit::Packed(_) => enter!(Packed<8>),
+            Unit::Packed(4, 4) => enter!(Packed<2, 2>),
+            Unit::Packed(2, 2) => enter!(Packed<4, 4>),
+            Unit::Packed(1, 1) => enter!(Packed<8, 8>),
+            Unit::Packed(8, 4) => enter!(Packed<2, 1>),
+            Unit::Packed(8, 2) => enter!(Packed<4, 1>),
+            Unit::Packed(_, _) => enter!(Packed<8, 1>),
             Unit::Numbers(Way::NarrowHalf) => enter!(Numbers<NarrowHalf>),
             Unit::Numbers(Way::WidenHalf) => enter!(Numbers<WidenHalf>),
             Unit::Numbers(Way::NarrowBfloat) => enter!(Numbers<NarrowBfloat>),
@@ -271,15 +287,16 @@ trait Reading {
     );
 }
 
-/// Packed elements, `N` to a byte, whose rows are mixed: a square of bytes for each element of a byte.
-struct Packed<const N: usize>;
+/// Packed elements, or bytes that become such. `N` rows, as many as a byte of the destination has elements, are mixed: a
+/// square of bytes for each of the `M` elements of a byte of the source.
+struct Packed<const N: usize, const M: usize>;
 
-impl<const N: usize> Reading for Packed<N> {
-    const FROM: usize = 8 / N;
+impl<const N: usize, const M: usize> Reading for Packed<N, M> {
+    const FROM: usize = 8 / M;
     const TO: usize = 8 / N;
     const WIDTH: usize = 1;
     const SQUARES: usize = N;
-    const APART: (usize, usize) = (N, 1);
+    const APART: (usize, usize) = if M == 1 { (1, LINE) } else { (M, 1) };
 
     #[inline(always)]
     unsafe fn read<S: Half>(
@@ -289,16 +306,25 @@ impl<const N: usize> Reading for Packed<N> {
         wide: usize,
         to: *mut u8,
     ) {
+        let bytes = wide * Self::SQUARES / M * LINE;
         for (group, rows) in rows.chunks_exact(N).enumerate() {
-            ask(from, some(ahead, group * N, N), wide * BITS, false);
-            let lines = Group::<N> {
-                from,
-                rows,
+            let places = |rows: &[isize]| std::array::from_fn(|i| from.step(rows[i]).byte());
+            let ahead = some(ahead, group * N, N);
+            let lines = Group::<N, M> {
+                rows: places(rows),
+                ahead: (ahead.len() == N).then(|| places(ahead)),
                 // SAFETY: a line of the first square.
                 to: unsafe { to.add(group * LINE) },
             };
             // SAFETY: the caller's promise.
-            unsafe { swap::<S::Words, N>(8 / N, &lines, wide * LINE) };
+            unsafe {
+                match (N, M) {
+                    (2, 1) => merge::<S::Words, 4>(&lines, bytes),
+                    (4, 1) => merge::<S::Words, 2>(&lines, bytes),
+                    (_, 1) => merge::<S::Words, 1>(&lines, bytes),
+                    _ => swap::<S::Words, N>(8 / N, &lines, bytes),
+                }
+            }
         }
     }
 }
@@ -366,6 +392,8 @@ impl<S: Half, R: Reading> Work for Elements<'_, S, R> {
                 true => 0,
                 false => line,
             };
+        // Whether columns end inside lines.
+        let ragged = before > 0 || !(rows * R::TO).is_multiple_of(BITS);
         let [mut here, mut next] = scratch.rows;
         let load = |row: usize, table: *mut isize| {
             // SAFETY: a table has room for the rows of a strip and of the line before it.
@@ -444,6 +472,15 @@ impl<S: Half, R: Reading> Work for Elements<'_, S, R> {
                 for w in 0..wide {
                     panel.columns.read((column + w * step) as isize, to_columns);
                     for (i, &offset) in to_columns.iter().enumerate() {
+                        if let Some(&later) = to_columns.get(i + OWN) {
+                            let to = to.step(later);
+                            if row == 0 && before > 0 {
+                                own(to.byte().0);
+                            }
+                            if !more && ragged {
+                                own(to.step((rows * R::TO) as isize - 1).byte().0);
+                            }
+                        }
                         let i = w * step + i;
                         let asked = some(asked, i * share, share);
                         ask(from.step((at * R::FROM) as isize), asked, read, last);
@@ -471,17 +508,29 @@ fn some(rows: &[isize], first: usize, count: usize) -> &[isize] {
     &rows[..rows.len().min(count)]
 }
 
-/// Rows of some lines each, `N` of which become a line of each square of a step.
-struct Group<'a, const N: usize> {
-    from: Place<*const u8>,
-    rows: &'a [isize],
+/// `N` rows of some lines each, which become a line of each of `M` squares, and then of the next ones.
+struct Group<const N: usize, const M: usize> {
+    /// Where they begin: at a bit of a byte.
+    rows: [(*const u8, usize); N],
+    /// Rows that are asked for meanwhile, a line for each that is read: a burst of requests would hold up the reads behind
+    /// it.
+    ahead: Option<[(*const u8, usize); N]>,
     to: *mut u8,
 }
 
-impl<const N: usize> Lines for Group<'_, N> {
+impl<const N: usize, const M: usize> Lines for Group<N, M> {
     #[inline(always)]
     unsafe fn get<W: Words>(&self, row: usize, at: usize) -> W {
-        let (byte, bit) = self.from.step(self.rows[row]).byte();
+        if let Some(ahead) = self.ahead
+            && at.is_multiple_of(LINE)
+        {
+            let (byte, _) = ahead[row];
+            if at == 0 {
+                prefetch(byte);
+            }
+            prefetch(byte.wrapping_add(at + LINE - 1));
+        }
+        let (byte, bit) = self.rows[row];
         // SAFETY: a line from a bit on, whose last byte is one more where it does not begin a byte.
         unsafe {
             match bit {
@@ -495,7 +544,7 @@ impl<const N: usize> Lines for Group<'_, N> {
     unsafe fn put<W: Words>(&self, row: usize, at: usize, words: W) {
         // SAFETY: a line of a square.
         unsafe {
-            let square = at / LINE * N + row;
+            let square = at / LINE * M + row;
             words.store(self.to.add(square * square_bytes(1) + at % LINE))
         }
     }

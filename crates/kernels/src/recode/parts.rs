@@ -12,6 +12,7 @@ use crate::isa::Isa;
 use crate::nest::{Loop, Nest};
 use crate::prepared::Prepared;
 use crate::simd::LINE;
+use crate::tuning::followed;
 
 /// Runs of so many elements, or of so many bytes of packed ones, are worth their beginnings and ends.
 const LONG: usize = 64;
@@ -181,6 +182,13 @@ impl How {
         if loops[row].extent < per && loops[column].extent < per || rows < per {
             return one_by_one();
         }
+        // Where all rows are followed, blocks do well.
+        if bits.from == 8
+            && followed() < usize::MAX
+            && let Some(panel) = self.packed_panel(bits, &roles)
+        {
+            return vec![panel];
+        }
         match (bits.from, bits.to) {
             (8, _) if columns >= LINE => {
                 vec![Part::whole(Body::Blocks(bits.merge(&roles)))]
@@ -191,6 +199,16 @@ impl How {
             (from, to) if from == to => self.transposed(bits, &roles, rows, columns),
             _ => one_by_one(),
         }
+    }
+
+    /// A large matrix whose elements are packed on a side, past the caches.
+    fn packed_panel(&self, bits: &Bits<'_>, roles: &Roles) -> Option<Part> {
+        if !self.stream {
+            return None;
+        }
+        let unit = Unit::Packed(bits.from, bits.to);
+        let panel = Panel::new(unit, bits.loops, roles, self.isa)?;
+        Some(Part::whole(Body::Panel(Box::new(panel))))
     }
 
     /// Rows and columns of elements of the same width change places.
@@ -211,11 +229,8 @@ impl How {
             && loops[row].extent >= per
         {
             self.with_rest(bits, &[row], |bits| bits.unweave(&bits.roles()))
-        } else if self.stream
-            && let unit = Unit::Packed(bits.from)
-            && let Some(panel) = Panel::new(unit, loops, roles, self.isa)
-        {
-            vec![Part::whole(Body::Panel(Box::new(panel)))]
+        } else if let Some(panel) = self.packed_panel(bits, roles) {
+            vec![panel]
         } else if columns * bits.from < 8 * LINE
             && loops[row].extent >= per
             && loops[column].extent >= per
