@@ -4,6 +4,7 @@
 mod bits;
 mod block;
 mod blocks;
+mod braid;
 mod code;
 mod half;
 mod keep;
@@ -31,6 +32,7 @@ use crate::tuning::Tuning;
 use parts::{Body, How, Part};
 
 pub(crate) use block::{read_mixed, write_mixed};
+pub(crate) use braid::{Run as BraidRun, braid};
 pub(crate) use mix::Mix;
 pub(crate) use panel::{Run as PanelRun, panel};
 pub(crate) use rewrite::{Place, Runs};
@@ -247,6 +249,7 @@ impl Recode {
                     }
                     Body::Runs(pass) => pass.run(from, to, 0),
                     Body::Panel(panel) => panel.run(from, to, scratch.room(panel.scratch())),
+                    Body::Braid(braid) => braid.run(from, to, scratch.room(braid.scratch())),
                     Body::Blocks(blocks) => blocks.run(from, to, scratch.room(blocks.scratch())),
                 }
             }
@@ -273,11 +276,13 @@ impl Recode {
                 run: Some(pass.run_length()),
                 isa: self.how.isa.name(),
             },
-            Some(Body::Bytes(_) | Body::Panel(_) | Body::Blocks(_)) => Kernel::Rewrite {
-                recoding: self.how.recoding,
-                run: None,
-                isa: self.how.isa.name(),
-            },
+            Some(Body::Bytes(_) | Body::Panel(_) | Body::Braid(_) | Body::Blocks(_)) => {
+                Kernel::Rewrite {
+                    recoding: self.how.recoding,
+                    run: None,
+                    isa: self.how.isa.name(),
+                }
+            }
         }
     }
 
@@ -297,6 +302,7 @@ impl Recode {
     pub fn scratch(&self) -> usize {
         let of_part = |part: &Part| match &part.body {
             Body::Panel(panel) => panel.scratch() + LINE,
+            Body::Braid(braid) => braid.scratch() + LINE,
             Body::Blocks(blocks) => blocks.scratch() + LINE,
             Body::Bytes(_) | Body::Runs(_) => 0,
         };

@@ -2,6 +2,7 @@
 
 use super::block::{Mid, Reading, Recipe, Writing};
 use super::blocks::{Blocks, Limits};
+use super::braid::Braid;
 use super::code::{Code, Recoding};
 use super::panel::{Panel, Unit};
 use super::pass::Pass;
@@ -45,6 +46,8 @@ pub(super) enum Body {
     Runs(Pass),
     /// Rows and columns of lines and more.
     Panel(Box<Panel>),
+    /// Few rows that become runs, or the other way round.
+    Braid(Box<Braid>),
     Blocks(Blocks),
 }
 
@@ -180,6 +183,11 @@ impl How {
         let (rows, columns) = (count(&roles.rows), count(&roles.columns));
         if loops[row].extent < per && loops[column].extent < per || rows < per {
             return one_by_one();
+        }
+        if bits.from == bits.to
+            && let Some(braid) = Braid::new(bits, &roles, source)
+        {
+            return vec![Part::whole(Body::Braid(Box::new(braid)))];
         }
         match (bits.from, bits.to) {
             (8, _) if columns >= LINE => {
