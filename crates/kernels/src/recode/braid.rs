@@ -22,6 +22,7 @@ use super::recipe::Bits;
 use super::rewrite::Place;
 use super::roles::Roles;
 use crate::isa::Isa;
+use crate::kernel::Kernel;
 use crate::nest::Loop;
 use crate::simd::LINE;
 use join::Join;
@@ -123,6 +124,14 @@ impl Braid {
     /// Bytes from one row that is to be written to the next: the line before the strip, the strip, and a line behind.
     fn row_pitch(&self) -> usize {
         self.strip() + 3 * LINE
+    }
+
+    pub(super) fn kernel(&self) -> Kernel {
+        Kernel::Braid {
+            bits: self.bits,
+            rows: self.rows,
+            isa: self.isa.name(),
+        }
     }
 
     /// Bytes of memory that a run needs.

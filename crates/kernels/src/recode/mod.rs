@@ -288,13 +288,12 @@ impl Recode {
                 run: Some(pass.run_length()),
                 isa: self.how.isa.name(),
             },
-            Some(Body::Bytes(_) | Body::Panel(_) | Body::Braid(_) | Body::Blocks(_)) => {
-                Kernel::Rewrite {
-                    recoding: self.how.recoding,
-                    run: None,
-                    isa: self.how.isa.name(),
-                }
-            }
+            Some(Body::Braid(braid)) => braid.kernel(),
+            Some(Body::Bytes(_) | Body::Panel(_) | Body::Blocks(_)) => Kernel::Rewrite {
+                recoding: self.how.recoding,
+                run: None,
+                isa: self.how.isa.name(),
+            },
         }
     }
 

@@ -10,7 +10,7 @@ use crate::recode::mix::{Lines, swap};
 use crate::recode::panel::Column;
 use crate::recode::rewrite::Place;
 use crate::recode::words::Words;
-use crate::simd::{LINE, Vector, Work, near};
+use crate::simd::{LINE, Vector, Work, prefetch};
 
 /// # Safety (of `work`)
 ///
@@ -149,7 +149,7 @@ impl In<'_> {
                 }
                 let soon = soon.wrapping_offset(upcoming.next());
                 for line in (0..LANE * R).step_by(LINE) {
-                    near(soon.wrapping_add(line));
+                    prefetch(soon.wrapping_add(line));
                 }
             }
             // SAFETY: the caller's promise.
