@@ -154,7 +154,24 @@ pub(crate) unsafe fn squares<V: Vector, const W: usize, const K: usize>(
 #[inline(always)]
 pub(crate) unsafe fn rounds<V: Vector, const W: usize>(load: impl Fn(usize) -> V) -> [V; 16] {
     let c = 16 / W;
-    // With all sixteen named no loop is left to unroll; those beyond c are repeated, unused and left out.
+    // SAFETY: the caller's promise.
+    unsafe { turned::<V, W>(c, c.ilog2(), load) }
+}
+
+/// Some rounds of interleaving elements of `W` bytes within the lanes of `c` vectors, up to 16: in each, the first half of
+/// the vectors with the second. With a vector's number as the upper bits of an element's place in its lane, a round turns
+/// the bits of that by one, the highest becoming the lowest.
+///
+/// # Safety
+///
+/// The CPU has `V`; `load` may be called with numbers below 16, of which those from `c` on do not matter.
+#[inline(always)]
+pub(crate) unsafe fn turned<V: Vector, const W: usize>(
+    c: usize,
+    rounds: u32,
+    load: impl Fn(usize) -> V,
+) -> [V; 16] {
+    // With all sixteen named no loop is left to unroll; those beyond c are unused and left out.
     let mut v = [
         load(0),
         load(1),
@@ -175,29 +192,29 @@ pub(crate) unsafe fn rounds<V: Vector, const W: usize>(load: impl Fn(usize) -> V
     ];
     // SAFETY: the CPU has `V`.
     unsafe {
-        if c >= 2 {
-            v = interleave::<V, W>(v);
+        if rounds >= 1 {
+            v = interleave::<V, W>(c, v);
         }
-        if c >= 4 {
-            v = interleave::<V, W>(v);
+        if rounds >= 2 {
+            v = interleave::<V, W>(c, v);
         }
-        if c >= 8 {
-            v = interleave::<V, W>(v);
+        if rounds >= 3 {
+            v = interleave::<V, W>(c, v);
         }
-        if c >= 16 {
-            v = interleave::<V, W>(v);
+        if rounds >= 4 {
+            v = interleave::<V, W>(c, v);
         }
     }
     v
 }
 
-/// Interleaves the first half of 16 / W vectors with the second. Written out, as the vectors must stay in registers.
+/// Interleaves the first half of `c` vectors with the second. Written out, as the vectors must stay in registers.
 ///
 /// # Safety
 ///
 /// The CPU has `V`.
 #[inline(always)]
-unsafe fn interleave<V: Vector, const W: usize>(v: [V; 16]) -> [V; 16] {
+unsafe fn interleave<V: Vector, const W: usize>(c: usize, v: [V; 16]) -> [V; 16] {
     macro_rules! pairs {
         ($half:literal: $($i:literal)*) => {{
             let mut out = v;
@@ -208,11 +225,11 @@ unsafe fn interleave<V: Vector, const W: usize>(v: [V; 16]) -> [V; 16] {
             out
         }};
     }
-    match W {
-        1 => pairs!(8: 0 1 2 3 4 5 6 7),
-        2 => pairs!(4: 0 1 2 3),
+    match c {
+        16 => pairs!(8: 0 1 2 3 4 5 6 7),
+        8 => pairs!(4: 0 1 2 3),
         4 => pairs!(2: 0 1),
-        8 => pairs!(1: 0),
+        2 => pairs!(1: 0),
         _ => v,
     }
 }

@@ -190,6 +190,16 @@ pub(crate) unsafe fn panel(isa: Isa, run: recode::PanelRun<'_>) {
     unsafe { with_set!(isa, recode::panel(run)) }
 }
 
+/// Moves few rows of packed elements to runs, or the other way round.
+///
+/// # Safety
+///
+/// As [`recode::braid`]; that the CPU has the set is proved by `isa`.
+pub(crate) unsafe fn braid(isa: Isa, run: recode::BraidRun<'_>) {
+    // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
+    unsafe { with_set!(isa, recode::braid(run)) }
+}
+
 /// Reads rows of memory into a stage and mixes them.
 ///
 /// # Safety

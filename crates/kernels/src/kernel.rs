@@ -54,6 +54,15 @@ pub enum Kernel {
         /// The instruction set used.
         isa: &'static str,
     },
+    /// A few rows of packed elements become runs, or runs a few rows.
+    Braid {
+        /// Bits of an element.
+        bits: usize,
+        /// The rows.
+        rows: usize,
+        /// The instruction set used.
+        isa: &'static str,
+    },
     /// Packed elements repeated.
     FillBits {
         /// Bits of an element.
@@ -89,6 +98,9 @@ impl fmt::Display for Kernel {
                     Some(run) => write!(f, "in runs of {run} elements {isa}"),
                     None => write!(f, "in blocks {isa}"),
                 }
+            }
+            Kernel::Braid { bits, rows, isa } => {
+                write!(f, "braid {rows} rows of {bits} bits {isa}")
             }
             Kernel::FillBits { bits } => write!(f, "repeat {bits} bits"),
             Kernel::Strided { width } => write!(f, "strided {width}-byte"),

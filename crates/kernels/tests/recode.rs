@@ -190,6 +190,66 @@ fn matrices() -> impl Strategy<Value = Case> {
         )
 }
 
+/// Few rows of packed elements and the runs that they become, with their columns in one run or several, which may lie apart:
+/// either way, rows from any bit on, with more of them behind.
+fn braids() -> impl Strategy<Value = Case> {
+    let columns = prop_oneof![
+        (1usize..5).prop_map(|lanes| (lanes, 0)),
+        (1usize..10, 0usize..40),
+        (60usize..90, 0usize..10),
+    ];
+    (
+        prop::sample::select(vec![1, 2, 4]),
+        prop::sample::select(vec![2, 4, 8, 16, 32]),
+        columns,
+        (1usize..9, 1usize..4),
+        prop::array::uniform4(0usize..4),
+        (0usize..20, prop_oneof![3 => 0usize..70, 1 => Just(0)]),
+        any::<bool>(),
+    )
+        .prop_map(
+            |(width, rows, columns, (runs, boxes), gaps, places, join)| {
+                let (recoding, bits) = bits(width, width);
+                let columns = columns.0 * 128 / width + columns.1;
+                let [row_gap, run_gap, row_group, run_group] = gaps.map(|gap| gap as isize);
+                let element = width as isize;
+                let along = columns as isize * element;
+                let row = runs as isize * along + row_gap * element;
+                // Runs may lie on lines, wherever the first begins.
+                let unit = if run_gap == 3 { 512 } else { 8 };
+                let run = (rows as isize * along + run_gap * 8 + unit - 1) / unit * unit;
+                let next = (
+                    rows as isize * row + row_group * element,
+                    runs as isize * run + run_group * unit,
+                );
+                let side = |l: Loop| match join {
+                    true => l,
+                    false => Loop {
+                        source: l.destination,
+                        destination: l.source,
+                        ..l
+                    },
+                };
+                let place = (places.0 * width, places.1 * 8);
+                let (source, destination) = if join { place } else { (place.1, place.0) };
+                Case {
+                    recoding,
+                    bits,
+                    source,
+                    destination,
+                    loops: [
+                        l(boxes, next.0, next.1),
+                        l(runs, along, run),
+                        l(columns, element, rows as isize * element),
+                        l(rows, row, element),
+                    ]
+                    .map(side)
+                    .to_vec(),
+                }
+            },
+        )
+}
+
 /// The bits `at..at + width`, the lowest of a byte first.
 fn get(buffer: &[u8], at: usize, width: usize) -> u128 {
     let bit = |i: usize| u128::from(buffer[i / 8] >> (i % 8) & 1);
@@ -393,6 +453,14 @@ proptest! {
         if case.bits.1 < 8 {
             check_windows(&case, &cuts)?;
         }
+        #[cfg(target_os = "linux")]
+        check_between_guards(&case)?;
+    }
+
+    #[test]
+    fn few_rows_and_runs(case in braids(), cuts in prop::collection::vec(any::<usize>(), 0..4)) {
+        check(&case)?;
+        check_windows(&case, &cuts)?;
         #[cfg(target_os = "linux")]
         check_between_guards(&case)?;
     }

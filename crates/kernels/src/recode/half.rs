@@ -65,9 +65,32 @@ pub(crate) fn widen_bfloat(bfloat: u16) -> u32 {
     ((bfloat | quiet) as u32) << 16
 }
 
-/// Instruction sets, with their words, and their own way of converting binary16 where they have one.
+/// The lowest bits of eight bytes as one byte.
+#[inline(always)]
+pub(crate) fn pack_bits(bytes: u64) -> u8 {
+    let x = bytes & 0x0101_0101_0101_0101;
+    let x = (x | x >> 7) & 0x0003_0003_0003_0003;
+    let x = (x | x >> 14) & 0x0000_000f_0000_000f;
+    (x | x >> 28) as u8
+}
+
+/// Instruction sets, with their words, and their own way of converting binary16 and of packing bits where they have one.
 pub(crate) trait Half: Set {
     type Words: Words;
+
+    /// `bytes` bytes of packed bits, 8 or a line of them.
+    ///
+    /// # Safety
+    ///
+    /// Eight times as many bytes are readable; the CPU has the set.
+    #[inline(always)]
+    unsafe fn pack(from: *const u8, to: &mut Line, bytes: usize) {
+        for (i, byte) in to.0[..bytes].iter_mut().enumerate() {
+            // SAFETY: the bytes of byte i.
+            let word = unsafe { from.cast::<u64>().add(i).read_unaligned() };
+            *byte = pack_bits(u64::from_le(word));
+        }
+    }
 
     /// `bytes` bytes of binary16, 8 or a line of them.
     ///
@@ -148,6 +171,18 @@ mod x86 {
         type Words = __m256i;
 
         #[inline(always)]
+        unsafe fn pack(from: *const u8, to: &mut Line, bytes: usize) {
+            for (i, to) in to.0[..bytes].chunks_exact_mut(4).enumerate() {
+                // SAFETY: the caller's promise; 32 bytes become 4.
+                let bits = unsafe {
+                    let bytes = _mm256_loadu_si256(from.add(32 * i).cast());
+                    _mm256_movemask_epi8(_mm256_slli_epi16::<7>(bytes))
+                };
+                to.copy_from_slice(&bits.to_le_bytes());
+            }
+        }
+
+        #[inline(always)]
         unsafe fn narrow(from: *const u8, to: &mut Line, bytes: usize) {
             // SAFETY: the caller's promise; 8 numbers become 16 bytes of the line.
             unsafe {
@@ -184,6 +219,18 @@ mod x86 {
 
     impl Half for Avx512Set {
         type Words = __m512i;
+
+        #[inline(always)]
+        unsafe fn pack(from: *const u8, to: &mut Line, bytes: usize) {
+            for (i, to) in to.0[..bytes].chunks_exact_mut(8).enumerate() {
+                // SAFETY: the caller's promise; 64 bytes become 8.
+                let bits = unsafe {
+                    let bytes = _mm512_loadu_si512(from.add(64 * i).cast());
+                    _mm512_movepi8_mask(_mm512_slli_epi16::<7>(bytes))
+                };
+                to.copy_from_slice(&bits.to_le_bytes());
+            }
+        }
 
         #[inline(always)]
         unsafe fn narrow(from: *const u8, to: &mut Line, bytes: usize) {

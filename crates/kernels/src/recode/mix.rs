@@ -403,7 +403,7 @@ unsafe fn by_table<W: Words, const B: usize>(table: &Table, lines: &impl Lines, 
 ///
 /// The row's bytes are readable, and `at` is in it; the CPU has `W`.
 #[inline(always)]
-unsafe fn load_bits<W: Words>(from: Place<*const u8>, bits: usize, at: usize) -> W {
+pub(super) unsafe fn load_bits<W: Words>(from: Place<*const u8>, bits: usize, at: usize) -> W {
     let (byte, bit) = from.byte();
     let bytes = (bit + bits).div_ceil(8);
     // SAFETY: bytes of the row, as far as it goes; the copy of the last ones has room for a byte more.

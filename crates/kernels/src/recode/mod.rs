@@ -4,6 +4,7 @@
 mod bits;
 mod block;
 mod blocks;
+mod braid;
 mod code;
 mod half;
 mod keep;
@@ -31,6 +32,7 @@ use crate::tuning::Tuning;
 use parts::{Body, How, Part};
 
 pub(crate) use block::{read_mixed, write_mixed};
+pub(crate) use braid::{Run as BraidRun, braid};
 pub(crate) use mix::Mix;
 pub(crate) use panel::{Run as PanelRun, panel};
 pub(crate) use rewrite::{Place, Runs};
@@ -196,7 +198,14 @@ impl Recode {
         }
         let first = start.saturating_mul(8);
         let end = start.saturating_add(window.len()).saturating_mul(8);
-        if first <= self.nest.destination as usize && end >= self.nest.destination_end {
+        // Of rows that are made together, a window may have some.
+        let by_rows = matches!(
+            &self.parts[..],
+            [Part { body: Body::Braid(braid), .. }] if braid.writes_rows()
+        );
+        if by_rows && first < self.nest.destination_end
+            || first <= self.nest.destination as usize && end >= self.nest.destination_end
+        {
             let to = self.nest.destination - first as isize;
             self.run_parts(&self.parts, source, self.nest.source, window, to, scratch);
             return Ok(());
@@ -216,7 +225,8 @@ impl Recode {
         })
     }
 
-    /// Runs prepared parts of the nest, whose first element is at these bits of two buffers that hold all of them.
+    /// Runs prepared parts of the nest, whose first element is at these bits of two buffers that hold all of them; of a
+    /// braid that writes rows, the destination may be a window.
     fn run_parts(
         &self,
         parts: &[Part],
@@ -234,10 +244,12 @@ impl Recode {
             base: destination.as_mut_ptr(),
             bit: to,
         };
+        let window = 0..(destination.len().min(isize::MAX as usize / 8) * 8) as isize;
         for part in parts {
             let (from, to) = (from.step(part.source), to.step(part.destination));
             // SAFETY: a part is a sub-box of the nest that it was prepared from, whose bits lie inside both buffers as the
-            // callers have checked; of a byte of the destination that has a bit of it, all bits are in the buffer. Places
+            // callers have checked, or, of rows that are written, those that lie in the window; of a byte of the
+            // destination that has a bit of it, all bits are in the buffer. Places
             // and strides of whole bytes are multiples of 8, by the choice of the body. The buffers are a shared and an
             // exclusive slice, and the scratch is a third one.
             unsafe {
@@ -247,6 +259,9 @@ impl Recode {
                     }
                     Body::Runs(pass) => pass.run(from, to, 0),
                     Body::Panel(panel) => panel.run(from, to, scratch.room(panel.scratch())),
+                    Body::Braid(braid) => {
+                        braid.run(from, to, window.clone(), scratch.room(braid.scratch()))
+                    }
                     Body::Blocks(blocks) => blocks.run(from, to, scratch.room(blocks.scratch())),
                 }
             }
@@ -273,6 +288,7 @@ impl Recode {
                 run: Some(pass.run_length()),
                 isa: self.how.isa.name(),
             },
+            Some(Body::Braid(braid)) => braid.kernel(),
             Some(Body::Bytes(_) | Body::Panel(_) | Body::Blocks(_)) => Kernel::Rewrite {
                 recoding: self.how.recoding,
                 run: None,
@@ -297,6 +313,7 @@ impl Recode {
     pub fn scratch(&self) -> usize {
         let of_part = |part: &Part| match &part.body {
             Body::Panel(panel) => panel.scratch() + LINE,
+            Body::Braid(braid) => braid.scratch() + LINE,
             Body::Blocks(blocks) => blocks.scratch() + LINE,
             Body::Bytes(_) | Body::Runs(_) => 0,
         };

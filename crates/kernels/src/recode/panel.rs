@@ -587,11 +587,12 @@ unsafe fn transpose<S: Half, const W: usize>(square_at: *const u8, columns: *mut
 }
 
 /// A column that is staged.
-struct Column {
-    staged: *const u8,
-    to: Place<*mut u8>,
+pub(super) struct Column {
+    /// The line before the strip, and the strip.
+    pub(super) staged: *const u8,
+    pub(super) to: Place<*mut u8>,
     /// Bits of the whole column.
-    end: usize,
+    pub(super) end: usize,
 }
 
 impl Column {
@@ -601,7 +602,7 @@ impl Column {
     ///
     /// The column is writable, and all of its bits in those lines are staged.
     #[inline(always)]
-    unsafe fn write<S: Half>(&self, strip: usize, lines: usize) {
+    pub(super) unsafe fn write<S: Half>(&self, strip: usize, lines: usize) {
         // Bits of the first line before the column.
         let shift = (self.to.base as usize * 8).wrapping_add_signed(self.to.bit) % BITS;
         for l in 0..lines {

@@ -2,6 +2,7 @@
 
 use super::block::{Mid, Reading, Recipe, Writing};
 use super::blocks::{Blocks, Limits};
+use super::braid::Braid;
 use super::code::{Code, Recoding};
 use super::panel::{Panel, Unit};
 use super::pass::Pass;
@@ -46,6 +47,8 @@ pub(super) enum Body {
     Runs(Pass),
     /// Rows and columns of lines and more.
     Panel(Box<Panel>),
+    /// Few rows that become runs, or the other way round.
+    Braid(Box<Braid>),
     Blocks(Blocks),
 }
 
@@ -188,6 +191,11 @@ impl How {
             && let Some(panel) = self.packed_panel(bits, &roles)
         {
             return vec![panel];
+        }
+        if bits.from == bits.to
+            && let Some(braid) = Braid::new(bits, &roles, source)
+        {
+            return vec![Part::whole(Body::Braid(Box::new(braid)))];
         }
         match (bits.from, bits.to) {
             (8, _) if columns >= LINE => {

@@ -267,7 +267,14 @@ unsafe fn bytes_of<R: Rewrite, S: Half, const STREAM: bool>(
         let aligned = R::FROM >= 8 || from.bit & 7 == 0;
         if aligned {
             while done + LINE <= bytes {
-                line::<R, S, false, STREAM>(at::<R>(from, done), to.add(done));
+                let from = at::<R>(from, done);
+                if STREAM {
+                    let ahead = from.byte().0.wrapping_add(AHEAD);
+                    for line in (0..LINE * R::FROM / R::TO).step_by(LINE) {
+                        prefetch(ahead.wrapping_add(line));
+                    }
+                }
+                line::<R, S, false, STREAM>(from, to.add(done));
                 done += LINE;
             }
         } else {

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::half::{Half, narrow_bfloat, narrow_half, widen_bfloat, widen_half};
+use super::half::{Half, narrow_bfloat, narrow_half, pack_bits, widen_bfloat, widen_half};
 use super::keep::keep;
 use super::rewrite::{All, Line, Place, Rewrite, Runs};
 use crate::isa::Isa;
@@ -163,12 +163,26 @@ rewrite!(Pack2, u32: 8, u8: 2, |x| {
     let x = (x | x >> 6) & 0x000f_000f;
     (x | x >> 12) as u8
 });
-rewrite!(Pack1, u64: 8, u8: 1, |x| {
-    let x = u64::from_le(x) & 0x0101_0101_0101_0101;
-    let x = (x | x >> 7) & 0x0003_0003_0003_0003;
-    let x = (x | x >> 14) & 0x0000_000f_0000_000f;
-    (x | x >> 28) as u8
-});
+
+pub(super) struct Pack1;
+
+impl Rewrite for Pack1 {
+    type From = u64;
+    type To = u8;
+    const FROM: usize = 8;
+    const TO: usize = 1;
+
+    #[inline(always)]
+    fn word(bytes: u64) -> u8 {
+        pack_bits(u64::from_le(bytes))
+    }
+
+    #[inline(always)]
+    unsafe fn words<S: Half>(from: *const u8, to: &mut Line, bytes: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { S::pack(from, to, bytes) }
+    }
+}
 
 rewrite!(Swap2, u16: 16, u16: 16, |x| x.swap_bytes());
 rewrite!(Swap4, u32: 32, u32: 32, |x| x.swap_bytes());

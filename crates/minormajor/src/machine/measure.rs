@@ -134,6 +134,8 @@ impl Buffers {
             blocks: rewritten("u4", "u4", nibbles, ["1,0:E(4)", "0,1"]),
         };
         rates.packed = rewritten("u4", "u4", nibbles, ["1,0:E(4)", "0,1:E(4)"]);
+        let whole = nibbles / 128 * 128;
+        rates.braid = rewritten("u4", "u4", whole, ["1,0:E(4)", "1,0:T(8,128)(8,1)E(4)"]);
         rates.numbers = Rewrites {
             runs: rewritten("f32", "bf16", numbers, ["1,0", "1,0"]),
             blocks: rewritten("f32", "bf16", numbers, ["1,0", "0,1"]),

@@ -58,6 +58,8 @@ struct Rates {
     bits: Rewrites,
     /// Packed elements that stay so, in another order.
     packed: Rate,
+    /// Few rows of them that become runs.
+    braid: Rate,
     numbers: Rewrites,
     /// One element by itself, whatever its width.
     element: Rate,
@@ -200,6 +202,7 @@ impl Machine {
                     None => rewrites.blocks,
                 })
             }
+            Kernel::Braid { .. } => on(rates.braid),
             Kernel::Strided { width } => on(rates.element) / width as f64,
             _ => on(rates.element),
         }
@@ -262,6 +265,7 @@ mod tests {
                 gather: rate(0.05),
                 bits: rewrites.clone(),
                 packed: rate(0.04),
+                braid: rate(0.03),
                 numbers: rewrites,
                 element: rate(1.0),
                 position: 10.0,
