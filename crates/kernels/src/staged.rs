@@ -172,7 +172,11 @@ impl<V: Vector, O: Order, const W: usize> Staged<'_, V, O, W> {
 }
 
 /// The most rows of a plane that is packed.
-pub(crate) const PACKED: usize = 512;
+pub(crate) const PACKED: usize = 256;
+
+/// A line of so many columns.
+#[repr(align(64))]
+struct Group(MaybeUninit<[u8; PACKED * LINE]>);
 
 /// Streams columns that lie side by side in the destination, as many as fit a stage at once.
 ///
@@ -210,14 +214,13 @@ impl<V: Vector, L: Vector, O: Order, const W: usize> Work for Packed<'_, V, L, O
         } = self;
         let (rows, columns) = (plane.rows.len, plane.columns.len);
         let column = rows * W;
-        // As many columns as fit, at least a line of the source: there are at most PACKED rows.
-        const { assert!(PACKED * LINE <= STAGE) };
+        // Some columns, at least a line of the source.
         let line = LINE / W;
         let group = (8192 / column / line * line).clamp(line, LINE);
         // A column that a vector holds is stored as a whole vector, over whose end the next one is stored.
         let n = V::BYTES / W;
-        const { assert!(LINE * V::BYTES <= STAGE) };
-        let mut stages = [const { Staging(MaybeUninit::uninit()) }; 2];
+        const { assert!(8192 + V::BYTES <= PACKED * LINE) };
+        let mut stages = [const { Group(MaybeUninit::uninit()) }; 2];
         let [stage, other] = &mut stages;
         let mut stage = stage.0.as_mut_ptr().cast::<u8>();
         let mut other = other.0.as_mut_ptr().cast::<u8>();
