@@ -174,7 +174,10 @@ impl<V: Vector, O: Order, const W: usize> Staged<'_, V, O, W> {
 /// The most rows of a plane that is packed.
 pub(crate) const PACKED: usize = 256;
 
-/// A line of so many columns.
+/// Bytes of columns that are staged at once, unless a line of the source is more.
+const GROUP: usize = 8 << 10;
+
+/// What is staged at once: at most a line of the source, of all rows.
 #[repr(align(64))]
 struct Group(MaybeUninit<[u8; PACKED * LINE]>);
 
@@ -216,10 +219,10 @@ impl<V: Vector, L: Vector, O: Order, const W: usize> Work for Packed<'_, V, L, O
         let column = rows * W;
         // Some columns, at least a line of the source.
         let line = LINE / W;
-        let group = (8192 / column / line * line).clamp(line, LINE);
+        let group = (GROUP / column / line * line).clamp(line, LINE);
         // A column that a vector holds is stored as a whole vector, over whose end the next one is stored.
         let n = V::BYTES / W;
-        const { assert!(8192 + V::BYTES <= PACKED * LINE) };
+        const { assert!(GROUP + V::BYTES <= PACKED * LINE) };
         let mut stages = [const { Group(MaybeUninit::uninit()) }; 2];
         let [stage, other] = &mut stages;
         let mut stage = stage.0.as_mut_ptr().cast::<u8>();
