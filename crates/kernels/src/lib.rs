@@ -42,6 +42,7 @@ mod lines;
 mod mapped;
 mod movement;
 mod nest;
+mod onward;
 mod order;
 mod padded;
 mod parts;

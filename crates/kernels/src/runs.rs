@@ -11,6 +11,7 @@ use std::mem::MaybeUninit;
 use crate::around::{Around, Each};
 use crate::axis::{Axis, Pointers};
 use crate::cell::{Cell, Gathered, Transposed};
+use crate::onward::Onward;
 use crate::pen::Pen;
 use crate::plane::At;
 use crate::simd::{LINE, Set, Vector, Work, near, own, prefetch};
@@ -438,13 +439,14 @@ pub(crate) unsafe fn stream<V: Vector>(from: *const u8, to: *mut u8, length: usi
     // SAFETY: all offsets are inside the run; after the head, the destination is aligned to lines.
     unsafe {
         if length > PIECE {
+            let onward = Onward::along(length, FAR);
             at = to.align_offset(LINE);
             if at > 0 {
                 copy::<V>(from, to, at);
             }
             while at + BLOCK <= length {
                 for part in (0..BLOCK).step_by(LINE) {
-                    near(from.wrapping_add(at + FAR + part));
+                    near(onward.of(from.wrapping_add(at + part)));
                 }
                 for part in (0..BLOCK).step_by(V::BYTES) {
                     V::load(from.add(at + part)).stream(to.add(at + part));

@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use crate::nest::Loop;
+use crate::onward::Onward;
 use crate::plane::At;
 use crate::runs::{own_edges, stream_near};
 use crate::simd::{LINE, Set, Vector, Work, prefetch};
@@ -89,6 +90,7 @@ impl<V: Vector, const W: usize> Work for Pieces<'_, V, W> {
         let mut stage = Stage(MaybeUninit::uninit());
         let stage = stage.0.as_mut_ptr().cast::<u8>();
         let waits = waits();
+        let onward = Onward::new(rows.source, NEAR as isize * rows.source);
         let mut done = 0;
         while done < rows.extent {
             let count = (PIECE / W).min(rows.extent - done);
@@ -106,7 +108,7 @@ impl<V: Vector, const W: usize> Work for Pieces<'_, V, W> {
                 let row =
                     |r: usize| source.wrapping_offset((done + first + r) as isize * rows.source);
                 for r in 0..near {
-                    prefetch(row(NEAR + r));
+                    prefetch(onward.of(row(r)));
                 }
                 for c in 0..columns.extent {
                     for r in 0..near {

@@ -9,6 +9,7 @@ use std::mem::MaybeUninit;
 
 use crate::around::{Around, Each, ONCE};
 use crate::nest::{Loop, Loops};
+use crate::onward::Onward;
 use crate::pen::Pen;
 use crate::plane::At;
 use crate::runs;
@@ -395,8 +396,9 @@ struct Rows {
     begun: bool,
     /// Whether a line that ends beyond the piece is to be kept.
     keep: bool,
-    /// Where the lines are that come after this piece, and how many bytes of them with each run.
-    ahead: *const u8,
+    /// By which places to ask for what comes after this piece, and for how many bytes with each run.
+    asking: *const u8,
+    onward: Onward,
     ask: usize,
 }
 
@@ -421,7 +423,10 @@ impl<V: Vector, const K: usize> Each for Staging<'_, V, K> {
             let last = first + runs == along.extent;
             let from = from.wrapping_offset(first as isize * along.source);
             let to = to.wrapping_add(first * bytes);
-            let mut ahead = from.wrapping_add((AHEAD / span.max(1) + 1) * span);
+            let strips = (AHEAD / span.max(1)) as isize;
+            let onward = Onward::new(LINE as isize, strips * span as isize);
+            // Where of the next strip as much would lie as is read of this one.
+            let mut asking = from.wrapping_add(span);
             for i in 0..inner.extent {
                 let mut done = 0;
                 while done < bytes {
@@ -437,13 +442,14 @@ impl<V: Vector, const K: usize> Each for Staging<'_, V, K> {
                             kept: i * K,
                             begun: keeps && first + done > 0,
                             keep: keeps && !(last && done + piece == bytes),
-                            ahead,
+                            asking,
+                            onward,
                             ask,
                         });
                     }
                     done += piece;
                 }
-                ahead = ahead.wrapping_add(runs * ask);
+                asking = asking.wrapping_add(runs * ask);
             }
             first += runs;
         }
@@ -483,7 +489,10 @@ impl<V: Vector, const K: usize> Staging<'_, V, K> {
             }
             for i in 0..rows.runs {
                 for line in (0..rows.ask).step_by(LINE) {
-                    near(rows.ahead.wrapping_add(i * rows.ask + line));
+                    near(
+                        rows.onward
+                            .of(rows.asking.wrapping_add(i * rows.ask + line)),
+                    );
                 }
                 let from = rows.from.offset(i as isize * along.source);
                 let place = stage.add(shift + i * rows.bytes);

@@ -10,6 +10,7 @@
 use std::marker::PhantomData;
 
 use crate::nest::Loop;
+use crate::onward::Onward;
 use crate::recode::half::Half;
 use crate::simd::{LINE, Vector, Work, own, prefetch};
 
@@ -265,13 +266,14 @@ unsafe fn bytes_of<R: Rewrite, S: Half, const STREAM: bool>(
     // SAFETY: everything that is read or written is of the first `bytes` bytes' elements.
     unsafe {
         let aligned = R::FROM >= 8 || from.bit & 7 == 0;
+        let onward = Onward::along(bytes * R::FROM / R::TO, AHEAD);
         if aligned {
             while done + LINE <= bytes {
                 let from = at::<R>(from, done);
                 if STREAM {
-                    let ahead = from.byte().0.wrapping_add(AHEAD);
+                    let byte = from.byte().0;
                     for line in (0..LINE * R::FROM / R::TO).step_by(LINE) {
-                        prefetch(ahead.wrapping_add(line));
+                        prefetch(onward.of(byte.wrapping_add(line)));
                     }
                 }
                 line::<R, S, false, STREAM>(from, to.add(done));
