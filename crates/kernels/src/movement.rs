@@ -7,6 +7,7 @@ use crate::kernel::Kernel;
 use crate::nest::{Loop, Nest};
 use crate::parts::{Parts, count, cuts};
 use crate::prepared::Prepared;
+use crate::simd::LINE;
 use crate::tuning::Tuning;
 
 /// A box of elements to move from one buffer to another: checked and prepared once, run often.
@@ -269,6 +270,11 @@ impl Move {
             along.map_or(width, |l| l.extent * width)
         };
         along(|l| l.source).min(along(|l| l.destination))
+    }
+
+    /// Whether all rows begin on lines of a cache, on both sides, where the buffers do.
+    pub fn lined(&self) -> bool {
+        self.nest.lined(LINE)
     }
 
     /// The bytes that the source must have at least.

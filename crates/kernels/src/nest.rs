@@ -134,6 +134,20 @@ impl Nest {
 }
 
 impl Nest {
+    /// Whether all rows begin on lines of so many units, on both sides.
+    pub(crate) fn lined(&self, line: usize) -> bool {
+        let on_lines = |start: isize, stride: fn(&Loop) -> isize| {
+            let far = |stride: &usize| *stride >= line;
+            let mut strides = self
+                .loops
+                .iter()
+                .map(|l| stride(l).unsigned_abs())
+                .filter(far);
+            start.unsigned_abs().is_multiple_of(line) && strides.all(|s| s.is_multiple_of(line))
+        };
+        on_lines(self.source, |l| l.source) && on_lines(self.destination, |l| l.destination)
+    }
+
     /// The bytes of a side's elements, with gaps between them of less than a line.
     pub(crate) fn touched(&self, stride: fn(&Loop) -> isize) -> usize {
         let mut loops: Loops = self

@@ -309,6 +309,11 @@ impl Recode {
         (read / 2 + self.nest.bytes / 2).div_ceil(8)
     }
 
+    /// Whether all rows begin on lines of a cache, on both sides, where the buffers do.
+    pub fn lined(&self) -> bool {
+        self.nest.lined(8 * LINE)
+    }
+
     /// The bytes of memory that [`run`](Recode::run) takes of its scratch; a window takes no more.
     pub fn scratch(&self) -> usize {
         let of_part = |part: &Part| match &part.body {

@@ -109,6 +109,7 @@ impl Relayout {
                 bytes: if staged { job.bytes() } else { job.touched() },
                 entries: if staged { 1 } else { job.entries() },
                 row: if staged { usize::MAX } else { job.row() },
+                lined: job.lined(),
             })
             .collect();
         let moved: usize = moves.iter().map(|moved| moved.bytes).sum();

@@ -178,6 +178,15 @@ impl Job {
         }
     }
 
+    /// Whether all rows begin on lines of a cache, on both sides.
+    pub(super) fn lined(&self) -> bool {
+        match &self.work {
+            Work::Move(kernel) => kernel.lined(),
+            Work::Recode(kernel) => kernel.lined(),
+            Work::Fill(_) | Work::FillBits(_) => true,
+        }
+    }
+
     /// How often its kernel is entered.
     pub(super) fn entries(&self) -> usize {
         match &self.work {

@@ -48,7 +48,7 @@ struct Rates {
     /// Runs of [`RUN`] bytes.
     runs: Rate,
     /// By the logarithm of the element's width.
-    transpose: [Rate; 5],
+    transpose: [Lined; 5],
     weave: [Rate; 5],
     /// A transpose of 4-byte elements, of which rows or columns have [`ROW`] bytes.
     rows: Rate,
@@ -56,8 +56,8 @@ struct Rates {
     gather: Rate,
     /// Packed elements that become bytes.
     bits: Rewrites,
-    /// Packed elements that stay so, in another order.
-    packed: Rate,
+    /// Packed elements that stay so, in another order, by the logarithm of their bits.
+    packed: [Lined; 3],
     /// Few rows of them that become runs.
     braid: Rate,
     numbers: Rewrites,
@@ -74,6 +74,13 @@ struct Rewrites {
     runs: Rate,
     /// In another order.
     blocks: Rate,
+}
+
+/// By whether rows begin on lines of a cache.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lined {
+    on: Rate,
+    off: Rate,
 }
 
 /// Nanoseconds for a byte.
@@ -178,14 +185,15 @@ impl Machine {
         let rates = &self.rates[level as usize];
         let on = |rate: Rate| self.on(rate, threads);
         let by_width = |width: usize| (width.trailing_zeros() as usize).min(4);
+        let lined = |rates: &Lined| on(if moved.lined { rates.on } else { rates.off });
         match moved.kernel {
             Kernel::Nothing => 0.0,
             // Runs of a page and more are copies; shorter ones lie between.
             Kernel::Copy { run } => between(run, (RUN, on(rates.runs)), (4096, on(rates.long))),
             Kernel::Repeat { .. } => self.copy(level, threads) / 2.0,
             Kernel::Transpose { width, .. } => {
-                let long = on(rates.transpose[by_width(width)]);
-                let short = long * on(rates.rows) / on(rates.transpose[2]);
+                let long = lined(&rates.transpose[by_width(width)]);
+                let short = long * on(rates.rows) / on(rates.transpose[2].off);
                 between(moved.row, (ROW, short.max(long)), (LONG, long))
             }
             Kernel::Weave { width, .. } => on(rates.weave[by_width(width)]),
@@ -196,11 +204,13 @@ impl Machine {
                     Code::Number { .. } => &rates.numbers,
                     Code::Bits(_) => &rates.bits,
                 };
-                on(match run {
-                    Some(_) => rewrites.runs,
-                    None if recoding.source == recoding.destination => rates.packed,
-                    None => rewrites.blocks,
-                })
+                match (run, recoding.source) {
+                    (Some(_), _) => on(rewrites.runs),
+                    (None, Code::Bits(bits)) if recoding.source == recoding.destination => {
+                        lined(&rates.packed[by_width(bits).min(2)])
+                    }
+                    (None, _) => on(rewrites.blocks),
+                }
             }
             Kernel::Braid { .. } => on(rates.braid),
             Kernel::Strided { width } => on(rates.element) / width as f64,
@@ -236,6 +246,8 @@ pub(crate) struct Moved {
     pub entries: usize,
     /// The fewest bytes that lie side by side on a side, as far as one loop goes.
     pub row: usize,
+    /// Whether all rows begin on lines of a cache, on both sides.
+    pub lined: bool,
 }
 
 #[cfg(test)]
@@ -251,6 +263,11 @@ mod tests {
                 one: one * scale,
                 all: one * scale / 2.0,
             };
+            // What does not begin on lines takes half as long again.
+            let lined = |one: f64| Lined {
+                on: rate(one),
+                off: rate(1.5 * one),
+            };
             let rewrites = Rewrites {
                 runs: rate(0.02),
                 blocks: rate(0.03),
@@ -259,12 +276,12 @@ mod tests {
                 copy: rate(0.02),
                 long: rate(0.02),
                 runs: rate(0.04),
-                transpose: [0.05, 0.04, 0.03, 0.03, 0.03].map(rate),
+                transpose: [0.05, 0.04, 0.03, 0.03, 0.03].map(lined),
                 weave: [rate(0.05); 5],
                 rows: rate(0.06),
                 gather: rate(0.05),
                 bits: rewrites.clone(),
-                packed: rate(0.04),
+                packed: [0.06, 0.05, 0.04].map(lined),
                 braid: rate(0.03),
                 numbers: rewrites,
                 element: rate(1.0),
@@ -305,6 +322,7 @@ mod tests {
             bytes: 1 << 30,
             entries: 1,
             row,
+            lined: true,
         }
     }
 
@@ -337,24 +355,37 @@ mod tests {
         assert_eq!((runs(64), runs(RUN), runs(1 << 20)), (0.04, 0.04, 0.02));
         assert!((runs(2 * RUN) - 0.03).abs() < 5e-4);
         // Rows of other elements cost as much more as those that were measured.
-        let rows = |width, row| cost(transpose(width, row));
+        let rows = |width, row| {
+            let lined = false;
+            cost(Moved {
+                lined,
+                ..transpose(width, row)
+            })
+        };
         assert!((rows(4, ROW) - 0.06).abs() < 1e-9 && (rows(1, ROW) - 0.10).abs() < 1e-9);
-        assert!((rows(4, LONG) - 0.03).abs() < 1e-9);
+        assert!((rows(4, LONG) - 0.045).abs() < 1e-9);
     }
 
     #[test]
     fn elements_that_are_written_anew_have_rates_of_their_own() {
         let machine = machine();
-        let cost = |from, to, run| {
+        let cost = |from, to, run, lined| {
             let recoding = Recoding {
                 source: Code::Bits(from),
                 destination: Code::Bits(to),
             };
             let isa = "portable";
             let kernel = Kernel::Rewrite { recoding, run, isa };
-            machine.cost(&moved(kernel, usize::MAX), Level::Core, 1)
+            let moved = Moved {
+                lined,
+                ..moved(kernel, usize::MAX)
+            };
+            machine.cost(&moved, Level::Core, 1)
         };
-        let costs = (cost(4, 8, Some(99)), cost(4, 8, None), cost(4, 4, None));
-        assert_eq!(costs, (0.02, 0.03, 0.04));
+        let costs = [cost(4, 8, Some(99), true), cost(4, 8, None, false)];
+        assert_eq!(costs, [0.02, 0.03]);
+        let packed = [cost(4, 4, None, true), cost(1, 1, None, true)];
+        assert_eq!(packed, [0.04, 0.06]);
+        assert_eq!(cost(4, 4, None, false), 1.5 * 0.04);
     }
 }
