@@ -54,6 +54,15 @@ impl Around {
         &self.0
     }
 
+    /// The pointers of every iteration, the last loop fastest.
+    pub(crate) fn iterations(&self, source: *const u8, destination: *mut u8) -> Iterations<'_> {
+        Iterations {
+            around: self,
+            indices: [0; AROUND],
+            next: Some((source, destination)),
+        }
+    }
+
     /// Does the work at the pointers of every iteration, the last loop fastest.
     ///
     /// # Safety
@@ -93,6 +102,38 @@ impl Around {
     }
 }
 
+/// See [`Around::iterations`].
+#[derive(Clone)]
+pub(crate) struct Iterations<'a> {
+    around: &'a Around,
+    indices: [usize; AROUND],
+    next: Option<(*const u8, *mut u8)>,
+}
+
+impl Iterator for Iterations<'_> {
+    type Item = (*const u8, *mut u8);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let now = self.next.take()?;
+        let (mut from, mut to) = now;
+        for (l, index) in std::iter::zip(&self.around.0, &mut self.indices).rev() {
+            if *index + 1 < l.extent {
+                *index += 1;
+                self.next = Some((
+                    from.wrapping_offset(l.source),
+                    to.wrapping_offset(l.destination),
+                ));
+                break;
+            }
+            let back = -(*index as isize);
+            from = from.wrapping_offset(back * l.source);
+            to = to.wrapping_offset(back * l.destination);
+            *index = 0;
+        }
+        Some(now)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,6 +164,9 @@ mod tests {
             .map(|(a, b, c)| (1000 * a + 100 * b - 10 * c, c - 3 * b))
             .collect();
         assert_eq!(seen.0, want);
+        let listed = around.iterations(std::ptr::null(), std::ptr::null_mut());
+        let listed: Vec<_> = listed.map(|(s, t)| (s as isize, t as isize)).collect();
+        assert_eq!(listed, want);
 
         let mut loops = Loops::from_elem(l(7, 1, 1), 6);
         Around::take(&mut loops);

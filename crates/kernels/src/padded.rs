@@ -1,17 +1,18 @@
-//! Interleaving more rows than a weave is good at.
+//! Interleaving and separating more rows than a weave is good at.
 //!
 //! A weave of `k` rows takes `k` shuffles for each vector. From nine rows of bytes on it is less to transpose them as if
 //! they were sixteen, of which the last are never looked at: log2(16) rounds for all. What each row has for a lane comes
-//! out in lanes that are a little longer than what belongs there, so each is stored over the end of the one before.
+//! out in lanes that are a little longer than what belongs there, so each is stored over the end of the one before. Rows are
+//! separated by the same transpose of such lanes.
 
 use std::mem::MaybeUninit;
 
 use crate::block::rounds;
 use crate::runs;
-use crate::simd::{Vector, prefetch};
+use crate::simd::{LINE, Vector, prefetch};
 use crate::weave::Weave;
 
-/// Whether so many rows are better interleaved by a transpose.
+/// Whether so many rows are better transposed.
 pub(crate) fn suits(width: usize, rows: usize) -> bool {
     width == 1 && rows > 8
 }
@@ -55,6 +56,51 @@ pub(crate) unsafe fn join<V: Vector>(
                     let from = last.as_ptr().cast::<u8>().add(lane * LANE);
                     runs::copy::<V>(from, run.add((lane * LANE + m) * k), k);
                 }
+            }
+        }
+        done += V::BYTES;
+    }
+}
+
+/// Separates a run into `length` bytes of each row.
+///
+/// # Safety
+///
+/// As `weave::split`, for a weave that suits.
+#[inline(always)]
+pub(crate) unsafe fn split<V: Vector>(
+    weave: &Weave,
+    from: *const u8,
+    to: *mut u8,
+    stride: isize,
+    length: usize,
+    ahead: isize,
+) {
+    const LANE: usize = 16;
+    let k = weave.rows();
+    // The last column of a run has nothing behind it: there the bytes of every lane are the last that are loaded.
+    let spare = LANE - k;
+    let last: [u8; LANE] = std::array::from_fn(|i| if i < k { (i + spare) as u8 } else { 0x80 });
+    let mut done = 0;
+    while done < length {
+        done = done.min(length - V::BYTES);
+        // SAFETY: `done` is at most a vector before the end of the rows, so there are as many columns in the run. A lane
+        // that begins with a column but the last one ends in the run, as there are more than 8 rows; one that ends with a
+        // column begins there, as another column is before it.
+        unsafe {
+            let run = from.add(done * k);
+            for line in (0..V::BYTES * k).step_by(LINE) {
+                prefetch(run.wrapping_offset(ahead).wrapping_add(line));
+            }
+            let v = rounds::<V, 1>(|i| {
+                if i + 1 < LANE {
+                    return V::load_lanes(|lane| run.add((lane * LANE + i) * k));
+                }
+                V::load_lanes(|lane| run.add((lane * LANE + i) * k - spare))
+                    .shuffle(V::splat_lane(last.as_ptr()))
+            });
+            for (row, v) in v.into_iter().enumerate().take(k) {
+                v.store(to.offset(row as isize * stride).add(done));
             }
         }
         done += V::BYTES;

@@ -160,18 +160,13 @@ impl Prepared {
                         &mut outer,
                     )))
                 } else {
-                    let around = if stream {
-                        Around::default()
-                    } else {
-                        Around::take(&mut outer)
-                    };
                     Body::Weave(Box::new(Weave::new(
                         width,
                         (rows.extent, columns.extent),
                         stride,
                         join,
                         stream,
-                        around,
+                        Around::take(&mut outer),
                         isa.picks(),
                     )))
                 };

@@ -13,23 +13,18 @@
 //! [`padded`](crate::padded).
 
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 
 use crate::around::{Around, Each};
 use crate::padded;
-use crate::pen::Pen;
 use crate::plane::At;
-use crate::runs;
 use crate::simd::{Picks, Set, Vector, Work, prefetch};
-use crate::tuning::waits;
 
 mod method;
+mod staged;
 
 use method::{Method, Pick, Picked, Shuffled, mixed};
 
-/// Bytes of the stage that becomes streamed.
-const STAGE: usize = 12 << 10;
-/// How far ahead the contiguous side is asked for, in bytes.
+/// How far ahead is asked for in each row, or in the run, by moves with ordinary stores, in bytes.
 const AHEAD: usize = 1024;
 
 #[derive(Debug, Clone)]
@@ -45,7 +40,6 @@ pub(crate) struct Weave {
     /// Rows to a run; otherwise a run to rows.
     join: bool,
     stream: bool,
-    /// The loops around it; one iteration if it streams.
     around: Around,
     /// Which byte of input `i` goes to each byte of output `o`, at `o * rows + i`; the top bit stands for none. Empty
     /// where rows are transposed or picked.
@@ -69,7 +63,7 @@ impl Weave {
     ) -> Weave {
         debug_assert!(rows * width < 16);
         let (mut tables, mut picked) = (Box::default(), Box::default());
-        if join && padded::suits(width, rows) {
+        if padded::suits(width, rows) {
             // Rows are transposed.
         } else if picks && rows == 3 && len * width >= 64 && (!stream || width == 1) {
             let pairs = rows.div_ceil(2);
@@ -134,8 +128,7 @@ pub(crate) unsafe fn pick<S: Set<Wide: Picks>>(weave: &Weave, at: At) {
 ///
 /// # Safety
 ///
-/// The CPU has the set. In every iteration the rows and the run are readable and writable and do not overlap. A weave that
-/// streams has one.
+/// The CPU has the set. In every iteration the rows and the run are readable and writable and do not overlap.
 pub(crate) unsafe fn run<S: Set>(weave: &Weave, at: At) {
     // SAFETY: the caller's promise; each vector holds no more elements than a row.
     unsafe {
@@ -154,25 +147,26 @@ pub(crate) unsafe fn run<S: Set>(weave: &Weave, at: At) {
 ///
 /// As `run`; rows have at least `V::BYTES`.
 unsafe fn enter<S: Set, V: Vector>(weave: &Weave, at: At) {
-    // SAFETY: the caller's promise; the number is that of the rows, 0 where the kernel shall look it up, and 16 for a
-    // transpose.
+    // SAFETY: the caller's promise; the number is that of the rows, and 16 for a transpose.
     unsafe {
-        if weave.join && padded::suits(weave.width, weave.rows) {
+        if padded::suits(weave.width, weave.rows) {
             return S::enter(Rows::<V, Shuffled, 16>::new(weave, at));
         }
         match weave.rows {
             2 => S::enter(Rows::<V, Shuffled, 2>::new(weave, at)),
             3 => S::enter(Rows::<V, Shuffled, 3>::new(weave, at)),
             4 => S::enter(Rows::<V, Shuffled, 4>::new(weave, at)),
-            _ => S::enter(Rows::<V, Shuffled, 0>::new(weave, at)),
+            5 => S::enter(Rows::<V, Shuffled, 5>::new(weave, at)),
+            6 => S::enter(Rows::<V, Shuffled, 6>::new(weave, at)),
+            7 => S::enter(Rows::<V, Shuffled, 7>::new(weave, at)),
+            _ => S::enter(Rows::<V, Shuffled, 8>::new(weave, at)),
         }
     }
 }
 
 /// # Safety (of `work`)
 ///
-/// As `run`; rows have at least `V::BYTES`, and `K` is their number or 0; or it is 16, which stands for a transpose that
-/// joins.
+/// As `run`; rows have at least `V::BYTES`, and `K` is their number; or it is 16, which stands for a transpose.
 struct Rows<'a, V, M, const K: usize> {
     weave: &'a Weave,
     at: At,
@@ -189,9 +183,6 @@ impl<'a, V, M, const K: usize> Rows<'a, V, M, K> {
     }
 }
 
-#[repr(align(64))]
-struct Staging(MaybeUninit<[u8; STAGE]>);
-
 impl<V: Vector, M: Method<V>, const K: usize> Work for Rows<'_, V, M, K> {
     #[inline(always)]
     unsafe fn work(mut self) {
@@ -199,7 +190,7 @@ impl<V: Vector, M: Method<V>, const K: usize> Work for Rows<'_, V, M, K> {
         // SAFETY: the caller's promise.
         unsafe {
             if weave.stream {
-                staged::<V, M, K>(weave, at);
+                staged::run::<V, M, K>(weave, at);
             } else {
                 weave.around.walk(at.source, at.destination, &mut self);
             }
@@ -223,64 +214,6 @@ impl<V: Vector, M: Method<V>, const K: usize> Each for Rows<'_, V, M, K> {
     }
 }
 
-/// Moves all rows by way of a stage, and streams from there.
-///
-/// # Safety
-///
-/// As `run`; rows have at least `V::BYTES`.
-#[inline(always)]
-unsafe fn staged<V: Vector, M: Method<V>, const K: usize>(weave: &Weave, at: At) {
-    let k = weave.rows;
-    let bytes = weave.len * weave.width;
-    let mut stage = Staging(MaybeUninit::uninit());
-    let stage = stage.0.as_mut_ptr().cast::<u8>();
-    // Bytes of each row done at once. At least a vector: 15 rows of 64 bytes fit the stage.
-    let piece = STAGE / k / V::BYTES * V::BYTES;
-    // Short rows end before a fixed distance is useful; then the same place of the next box is asked for.
-    let ahead = if bytes > 2 * AHEAD {
-        AHEAD as isize
-    } else {
-        (at.upcoming as isize).wrapping_sub(at.source as isize)
-    };
-    let waits = waits();
-    // SAFETY: the CPU has `V`.
-    let mut pen = unsafe { Pen::<V>::new() };
-    let mut done = 0;
-    if waits && weave.join {
-        runs::own_edges(at.destination, bytes * k);
-    }
-    while done < bytes {
-        let mut length = piece.min(bytes - done);
-        if length < V::BYTES {
-            (done, length) = (bytes - V::BYTES, V::BYTES);
-        }
-        // SAFETY: bytes done..done + length of every row, and the same share of the run; the stage holds both. What the
-        // pen was given is written when it is lifted, and nothing else writes there.
-        unsafe {
-            if weave.join {
-                join::<V, M, K>(weave, at.source.add(done), stage, length, ahead);
-                pen.copy(stage, at.destination.add(done * k), length * k);
-            } else {
-                if waits {
-                    for row in 0..k as isize {
-                        let to = at.destination.wrapping_offset(row * weave.stride);
-                        runs::own_edges(to.wrapping_add(done), length);
-                    }
-                }
-                let run = at.source.add(done * k);
-                split::<V, M, K>(weave, run, stage, piece as isize, length, ahead);
-                for row in 0..k {
-                    let to = at.destination.offset(row as isize * weave.stride).add(done);
-                    runs::stream_near::<V>(stage.add(row * piece), to, length);
-                }
-            }
-        }
-        done += length;
-    }
-    // SAFETY: as before.
-    unsafe { pen.lift() };
-}
-
 /// Interleaves `length` bytes of each row.
 ///
 /// # Safety
@@ -301,19 +234,18 @@ unsafe fn join<V: Vector, M: Method<V>, const K: usize>(
             return padded::join::<V>(weave, from, to, length, ahead);
         }
     }
-    let k = if K > 0 { K } else { weave.rows };
     let mut done = 0;
     while done < length {
         done = done.min(length - V::BYTES);
-        // SAFETY: `done` is at most a vector before the end of the rows. The chunk of lane l is 16 * k bytes long.
+        // SAFETY: `done` is at most a vector before the end of the rows. The chunk of lane l is 16 * K bytes long.
         unsafe {
-            let run = to.add(done * k);
+            let run = to.add(done * K);
             let row = |i: usize| {
                 let row = from.offset(i as isize * weave.stride).add(done);
                 prefetch(row.wrapping_offset(ahead));
                 V::load(row)
             };
-            mix::<V, M, K>(weave, row, |o, v| M::put(v, run, o, k));
+            mix::<V, M, K>(weave, row, |o, v| M::put(v, run, o, K));
         }
         done += V::BYTES;
     }
@@ -334,16 +266,21 @@ unsafe fn split<V: Vector, M: Method<V>, const K: usize>(
     length: usize,
     ahead: isize,
 ) {
-    let k = if K > 0 { K } else { weave.rows };
+    // SAFETY: as `join`.
+    unsafe {
+        if K == 16 {
+            return padded::split::<V>(weave, from, to, stride, length, ahead);
+        }
+    }
     let mut done = 0;
     while done < length {
         done = done.min(length - V::BYTES);
         // SAFETY: as `join`.
         unsafe {
-            let run = from.add(done * k);
+            let run = from.add(done * K);
             let chunk = |i: usize| {
                 prefetch(run.wrapping_offset(ahead).wrapping_add(i * V::BYTES));
-                M::take(run, i, k)
+                M::take(run, i, K)
             };
             mix::<V, M, K>(weave, chunk, |o, v| {
                 v.store(to.offset(o as isize * stride).add(done))
@@ -357,21 +294,21 @@ unsafe fn split<V: Vector, M: Method<V>, const K: usize>(
 ///
 /// # Safety
 ///
-/// The CPU has `V` and what the method says; `input` and `output` may be called with numbers below that of the rows.
+/// The CPU has `V` and what the method says; `input` and `output` may be called with numbers below that of the rows, which
+/// is `K`.
 #[inline(always)]
 unsafe fn mix<V: Vector, M: Method<V>, const K: usize>(
     weave: &Weave,
     input: impl Fn(usize) -> V,
     output: impl Fn(usize, V),
 ) {
-    let k = if K > 0 { K } else { weave.rows };
-    let mut inputs = [input(0); 16];
-    for (i, v) in inputs.iter_mut().enumerate().take(k).skip(1) {
+    let mut inputs = [input(0); K];
+    for (i, v) in inputs.iter_mut().enumerate().skip(1) {
         *v = input(i);
     }
-    for o in 0..k {
+    for o in 0..K {
         // SAFETY: the caller's promise.
-        unsafe { output(o, M::output(weave, &inputs, k, o)) }
+        unsafe { output(o, M::output(weave, &inputs, o)) }
     }
 }
 

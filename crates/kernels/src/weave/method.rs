@@ -54,12 +54,12 @@ pub(super) trait Method<V> {
     /// As `take`, but writable.
     unsafe fn put(v: V, run: *mut u8, o: usize, k: usize);
 
-    /// Output `o` of the first `k` inputs.
+    /// Output `o` of the inputs.
     ///
     /// # Safety
     ///
-    /// `o` is below `k`.
-    unsafe fn output(weave: &Weave, inputs: &[V; 16], k: usize, o: usize) -> V;
+    /// `K` is the number of the rows; `o` is below it.
+    unsafe fn output<const K: usize>(weave: &Weave, inputs: &[V; K], o: usize) -> V;
 }
 
 /// By shuffles within lanes: every lane does a chunk of its own.
@@ -79,12 +79,12 @@ impl<V: Vector> Method<V> for Shuffled {
     }
 
     #[inline(always)]
-    unsafe fn output(weave: &Weave, inputs: &[V; 16], k: usize, o: usize) -> V {
-        // SAFETY: there are k * k tables; the CPU has `V`.
+    unsafe fn output<const K: usize>(weave: &Weave, inputs: &[V; K], o: usize) -> V {
+        // SAFETY: there are K * K tables; the CPU has `V`.
         unsafe {
-            let table = |i: usize| V::splat_lane(weave.tables.get_unchecked(o * k + i).as_ptr());
+            let table = |i: usize| V::splat_lane(weave.tables.get_unchecked(o * K + i).as_ptr());
             let mut v = inputs[0].shuffle(table(0));
-            for (i, input) in inputs.iter().enumerate().take(k).skip(1) {
+            for (i, input) in inputs.iter().enumerate().skip(1) {
                 v = v.or(input.shuffle(table(i)));
             }
             v
@@ -109,14 +109,14 @@ impl<V: Picks> Method<V> for Picked {
     }
 
     #[inline(always)]
-    unsafe fn output(weave: &Weave, inputs: &[V; 16], k: usize, o: usize) -> V {
-        let pairs = k.div_ceil(2);
-        // SAFETY: there are k * pairs picks; a last input without another is paired with itself, of which nothing is
+    unsafe fn output<const K: usize>(weave: &Weave, inputs: &[V; K], o: usize) -> V {
+        let pairs = K.div_ceil(2);
+        // SAFETY: there are K * pairs picks; a last input without another is paired with itself, of which nothing is
         // picked.
         unsafe {
             let pair = |i: usize| {
                 let Pick { places, kept } = weave.picks.get_unchecked(o * pairs + i);
-                V::pick(inputs[2 * i], inputs[(2 * i + 1).min(k - 1)], places, *kept)
+                V::pick(inputs[2 * i], inputs[(2 * i + 1).min(K - 1)], places, *kept)
             };
             let mut v = pair(0);
             for i in 1..pairs {

@@ -1,0 +1,229 @@
+//! Weaves that stream: by way of a stage in the first-level cache.
+//!
+//! ```text
+//! for each piece of all rows, in one iteration after the other:
+//!     interleave or separate it into one of two stages, asking for the next piece
+//!     stream the piece before it from the other stage
+//! ```
+//!
+//! A load of what was just stored would wait until all streaming stores before it are done; and reading and writing
+//! overlap.
+
+use std::mem::MaybeUninit;
+
+use super::method::Method;
+use super::{Weave, join, split};
+use crate::around::Iterations;
+use crate::pen::Pen;
+use crate::plane::At;
+use crate::runs;
+use crate::simd::{LINE, Vector};
+use crate::tuning::waits;
+
+/// Bytes of all rows that are staged at once, at most.
+const STAGE: usize = 6 << 10;
+/// Room before each separated row in the stage, for the line that the piece before has begun.
+const BEGUN: usize = LINE;
+
+#[repr(align(64))]
+struct Staging(MaybeUninit<[u8; STAGE + 16 * BEGUN]>);
+
+/// As many bytes of each row of an iteration.
+#[derive(Clone, Copy)]
+struct Piece {
+    from: *const u8,
+    to: *mut u8,
+    length: usize,
+    /// Whether it begins and ends the rows.
+    first: bool,
+    last: bool,
+}
+
+/// The pieces of all iterations.
+struct Pieces<'a> {
+    weave: &'a Weave,
+    iterations: Iterations<'a>,
+    /// Where the rows and the run of the present iteration start.
+    now: Option<(*const u8, *mut u8)>,
+    /// Bytes done of each row of this iteration.
+    done: usize,
+    /// Bytes of each row in a piece.
+    step: usize,
+    /// The least of that, where rows have more than one piece.
+    least: usize,
+}
+
+impl Pieces<'_> {
+    fn new(weave: &Weave, at: At, vector: usize) -> Pieces<'_> {
+        let bytes = weave.len * weave.width;
+        let least = vector.max(LINE);
+        // At least two vectors, and pieces of much the same length.
+        let most = STAGE / weave.rows / least * least;
+        let step = bytes.div_ceil(bytes.div_ceil(most)).next_multiple_of(least);
+        let mut iterations = weave.around.iterations(at.source, at.destination);
+        Pieces {
+            weave,
+            now: iterations.next(),
+            iterations,
+            done: 0,
+            step,
+            least,
+        }
+    }
+}
+
+impl Iterator for Pieces<'_> {
+    type Item = Piece;
+
+    fn next(&mut self) -> Option<Piece> {
+        let (from, to) = self.now?;
+        let &mut Pieces { weave, done, .. } = self;
+        let left = weave.len * weave.width - done;
+        let length = match left.checked_sub(self.step) {
+            None | Some(0) => left,
+            // The last piece has no less than a vector.
+            Some(rest) if rest < self.least => self.step - self.least,
+            Some(_) => self.step,
+        };
+        let (in_row, in_run) = (done, done * weave.rows);
+        let (before, behind) = if weave.join {
+            (in_row, in_run)
+        } else {
+            (in_run, in_row)
+        };
+        let last = length == left;
+        if last {
+            self.now = self.iterations.next();
+            self.done = 0;
+        } else {
+            self.done += length;
+        }
+        Some(Piece {
+            from: from.wrapping_add(before),
+            to: to.wrapping_add(behind),
+            length,
+            first: done == 0,
+            last,
+        })
+    }
+}
+
+/// Moves all rows, in every iteration around them.
+///
+/// # Safety
+///
+/// As `weave::run`; rows have at least `V::BYTES`.
+#[inline(always)]
+pub(super) unsafe fn run<V: Vector, M: Method<V>, const K: usize>(weave: &Weave, at: At) {
+    let k = weave.rows;
+    let waits = waits();
+    let mut pieces = Pieces::new(weave, at, V::BYTES);
+    let bytes = weave.len * weave.width;
+    // Whether separated rows lie side by side, all in a stage: then they are a run.
+    let together = weave.join || (weave.stride == bytes as isize && bytes * k <= STAGE);
+    // From one staged row to the next.
+    let pitch = if together { bytes } else { pieces.step + BEGUN };
+    let start = if together { 0 } else { BEGUN };
+    let mut stages = [const { Staging(MaybeUninit::uninit()) }; 2];
+    let [stage, other] = &mut stages;
+    let mut stage = stage.0.as_mut_ptr().cast::<u8>();
+    let mut other = other.0.as_mut_ptr().cast::<u8>();
+    // SAFETY: the CPU has `V`.
+    let mut pen = unsafe { Pen::<V>::new() };
+    let mut next = pieces.next();
+    let mut before = None::<Piece>;
+    while next.is_some() || before.is_some() {
+        let now = next;
+        std::mem::swap(&mut stage, &mut other);
+        if let Some(piece) = now {
+            next = pieces.next();
+            let upcoming = next.map_or(at.upcoming, |next| next.from);
+            let ahead = (upcoming as isize).wrapping_sub(piece.from as isize);
+            // SAFETY: the piece is one of rows and a run that the caller vouches for; the stage has room for all rows of
+            // a piece, with what was begun before them. A row of more than one piece has at least a line in each.
+            unsafe {
+                if weave.join {
+                    join::<V, M, K>(weave, piece.from, stage, piece.length, ahead);
+                } else {
+                    if let (false, false, Some(before)) = (together, piece.first, before) {
+                        for row in 0..k {
+                            let end = other.add(row * pitch + before.length);
+                            runs::copy::<V>(end, stage.add(row * pitch), BEGUN);
+                        }
+                    }
+                    let to = stage.add(start);
+                    split::<V, M, K>(weave, piece.from, to, pitch as isize, piece.length, ahead);
+                }
+            }
+        }
+        if waits && let Some(next) = next {
+            own_ends(weave, &next, together, now);
+        }
+        if let Some(piece) = before {
+            // SAFETY: the other stage has the piece, whose share of the destination is writable. What the pen was given
+            // is written when it is lifted, and nothing else writes there.
+            unsafe {
+                if together {
+                    pen.copy(other, piece.to, piece.length * k);
+                } else {
+                    for row in 0..k {
+                        let to = piece.to.offset(row as isize * weave.stride);
+                        lines::<V>(other.add(row * pitch + start), to, &piece);
+                    }
+                }
+            }
+        }
+        before = now;
+    }
+    // SAFETY: as before.
+    unsafe { pen.lift() };
+}
+
+/// Asks for the lines of which a piece writes a part; `before` is the one before it.
+fn own_ends(weave: &Weave, piece: &Piece, together: bool, before: Option<Piece>) {
+    let &Piece { to, length, .. } = piece;
+    if together {
+        let length = length * weave.rows;
+        let follows = before.is_some_and(|b| b.to.wrapping_add(b.length * weave.rows) == to);
+        if !follows {
+            runs::own_edges(to, length);
+        }
+        return;
+    }
+    if !piece.first && !piece.last {
+        return;
+    }
+    for row in 0..weave.rows {
+        let to = to.wrapping_offset(row as isize * weave.stride);
+        let end = to.wrapping_add(length);
+        match (piece.first, piece.last) {
+            (true, true) => runs::own_edges(to, length),
+            (true, _) => runs::own_edges(to, to.align_offset(LINE)),
+            _ => {
+                let part = end as usize % LINE;
+                runs::own_edges(end.wrapping_sub(part), part);
+            }
+        }
+    }
+}
+
+/// Streams the lines that end in a piece of a row, and what is left at the end of the row.
+///
+/// # Safety
+///
+/// The CPU has `V`. The piece is at `staged`, behind at least the begun line of the one before it if it is not the first.
+/// Its bytes are writable at `to`, as are those before and behind it in its row.
+#[inline(always)]
+unsafe fn lines<V: Vector>(staged: *const u8, to: *mut u8, piece: &Piece) {
+    let begun = if piece.first { 0 } else { to as usize % LINE };
+    let left = if piece.last {
+        0
+    } else {
+        (to as usize + piece.length) % LINE
+    };
+    // SAFETY: the caller's promise.
+    unsafe {
+        let length = begun + piece.length - left;
+        runs::stream_near::<V>(staged.sub(begun), to.sub(begun), length);
+    }
+}
