@@ -95,8 +95,9 @@ pub(crate) trait Vector: Copy {
 
 /// A vector of 64 bytes that are permuted across its lanes. The CPU must have that too where one is used as such.
 pub(crate) trait Picks: Vector {
-    /// The bytes of `a`, and those of `b` from number 64 on, that the 64 `places` say; 0 where `kept` has no bit.
-    unsafe fn pick(a: Self, b: Self, places: &[u8; 64], kept: u64) -> Self;
+    /// The bytes of the first two at the places `first`, from 64 on in the second; where `of_last` has a bit, those of the
+    /// third at the places `last`.
+    unsafe fn pick(from: [Self; 3], first: Self, last: Self, of_last: u64) -> Self;
 }
 
 /// An instruction set: its vectors from wide to narrow. Equal types where it has fewer than three.

@@ -164,11 +164,11 @@ parts64, |v| {
 
 impl Picks for Zmm {
     #[inline(always)]
-    unsafe fn pick(a: Self, b: Self, places: &[u8; 64], kept: u64) -> Self {
-        // SAFETY: the caller vouches for the CPU, VBMI included; there are 64 places.
+    unsafe fn pick([a, b, c]: [Self; 3], first: Self, last: Self, of_last: u64) -> Self {
+        // SAFETY: the caller vouches for the CPU, VBMI included.
         Zmm(unsafe {
-            let places = load_zmm(places.as_ptr().cast());
-            _mm512_maskz_permutex2var_epi8(kept, a.0, places, b.0)
+            let picked = _mm512_permutex2var_epi8(a.0, first.0, b.0);
+            _mm512_mask_permutexvar_epi8(picked, of_last, last.0, c.0)
         })
     }
 }
