@@ -63,6 +63,18 @@ impl Prepared {
         Prepared::with_source(width, loops, isa, stream, false)
     }
 
+    /// Moves nothing.
+    pub(crate) fn empty(isa: Isa) -> Prepared {
+        Prepared {
+            outer: Vec::new(),
+            start: (0, 0),
+            width: 1,
+            isa,
+            stream: false,
+            body: Body::Copy(0),
+        }
+    }
+
     /// As `new`; `cached` says whether the source is in the caches, so that only the stores matter.
     pub(crate) fn with_source(
         width: usize,
@@ -142,7 +154,7 @@ impl Prepared {
             if let Some(unit) = Unit::find(&outer, width, d, s) {
                 (outer, width) = (unit.loops, unit.width);
                 let plane = plane(&mut outer, width, unit.d, unit.s, Some(unit.order), stream);
-                break Body::Plane(Box::new(plane));
+                break Body::Plane(plane);
             }
             if let Some(few) = few(&outer, width, d, s) {
                 let (rows, columns, join) = few;
@@ -181,7 +193,7 @@ impl Prepared {
                 outer.remove(d.min(s));
                 break Body::Slim(Box::new(slim));
             }
-            break Body::Plane(Box::new(plane(&mut outer, width, d, s, None, stream)));
+            break Body::Plane(plane(&mut outer, width, d, s, None, stream));
         };
         Prepared {
             outer: outer.into_vec(),
@@ -216,7 +228,7 @@ impl Prepared {
             width,
             isa,
             stream,
-            body: Body::Plane(Box::new(plane)),
+            body: Body::Plane(plane),
         })
     }
 
@@ -438,19 +450,29 @@ fn plane(
     s: usize,
     order: Option<Mixed>,
     stream: bool,
-) -> Plane {
-    let mut rows = Axis::new(outer[d].extent, outer[d].source);
-    let mut columns = Axis::new(outer[s].extent, outer[s].destination);
+) -> Box<Plane> {
+    let (rows, columns) = (outer[d], outer[s]);
     outer.remove(d.max(s));
     outer.remove(d.min(s));
-    extend(outer, &mut rows, &mut columns, width);
+    // In its place, as it is large.
+    let mut plane = Box::write(
+        Box::new_uninit(),
+        Plane {
+            rows: Axis::new(rows.extent, rows.source),
+            columns: Axis::new(columns.extent, columns.destination),
+            stream,
+            around: Around::default(),
+            tables: Default::default(),
+            order,
+        },
+    );
+    extend(outer, &mut plane.rows, &mut plane.columns, width);
     // A plane that streams would rather know what is next.
-    let around = if stream {
-        Around::default()
-    } else {
-        Around::take(outer)
-    };
-    Plane::new(rows, columns, order, stream, around)
+    if !stream {
+        plane.around = Around::take(outer);
+        plane.list();
+    }
+    plane
 }
 
 /// Takes the loops out of a nest that continue its runs, on either side.
