@@ -42,26 +42,17 @@ pub(crate) struct Gather {
     tables: Box<[[u8; LANE]]>,
 }
 
-/// A nest whose elements are blocks.
-pub(crate) struct Blocks {
-    pub(crate) gather: Gather,
-    /// The loops around the blocks.
-    pub(crate) outer: Loops,
-}
-
-impl Blocks {
-    /// The blocks of a nest, if putting them together is faster than anything else; `loops` are as in a `Nest`.
-    pub(crate) fn find(width: usize, loops: &[Loop], isa: Isa) -> Option<Blocks> {
-        let (block, outer) = innermost(width, loops)?;
-        let windows = |elements: usize| elements - elements.div_ceil(4);
-        let gather = Gather::new(width, &block, windows(LANE / width), isa)?;
-        Some(Blocks { gather, outer })
+impl Gather {
+    /// That of a block, if it is faster than anything else.
+    pub(crate) fn find(width: usize, block: &[Loop], isa: Isa) -> Option<Gather> {
+        let elements = LANE / width;
+        Gather::new(width, block, elements - elements.div_ceil(4), isa)
     }
 }
 
 /// The innermost loops of the destination that make a block large enough, and the others; a long loop is cut where it
 /// can be cut evenly.
-fn innermost(width: usize, loops: &[Loop]) -> Option<(Loops, Loops)> {
+pub(crate) fn innermost(width: usize, loops: &[Loop]) -> Option<(Loops, Loops)> {
     let mut outer = Loops::from_slice(loops);
     let mut block = Loops::new();
     let mut bytes = width;
@@ -101,11 +92,11 @@ pub(crate) fn are_apart(width: usize, loops: &[Loop]) -> bool {
 }
 
 /// Where elements are in the block and in the source, with room for those of a block.
-type Placed = SmallVec<[(isize, isize); MOST]>;
+pub(crate) type Placed = SmallVec<[(isize, isize); MOST]>;
 
 /// Puts every element to the empty `places`, by and large from the lowest place in the source on. Returns the last place
 /// there at which a window can begin; `None` if the elements of the source reach over less than a window.
-fn place(places: &mut Placed, width: usize, loops: &[Loop]) -> Option<isize> {
+pub(crate) fn place(places: &mut Placed, width: usize, loops: &[Loop]) -> Option<isize> {
     let mut ascending = Loops::from_slice(loops);
     let (mut lowest, mut count, mut reach) = ((0, 0), 1, 0);
     for l in &mut ascending {
@@ -135,6 +126,15 @@ fn place(places: &mut Placed, width: usize, loops: &[Loop]) -> Option<isize> {
         inner *= l.extent;
     }
     Some(lowest.1 + last)
+}
+
+/// What has been found of a lane.
+#[derive(Clone, Copy, Default)]
+struct Lane {
+    /// Its windows, where the last of them begins, and which table that has.
+    windows: usize,
+    start: isize,
+    table: usize,
 }
 
 /// The first `count` of every `room` values.
@@ -172,27 +172,27 @@ impl Gather {
         let room = most * lanes;
         let mut tables: SmallVec<[[u8; LANE]; MOST]> = smallvec![[0x80; LANE]; registers * room];
         let mut offsets: SmallVec<[isize; MOST]> = smallvec![0; registers * room];
-        // How many windows each lane has, and where the last of them begins.
-        let mut found: SmallVec<[(usize, isize); 40]> = smallvec![(0, 0); all];
-        let (tables, offsets, found) = (&mut tables[..], &mut offsets[..], &mut found[..]);
-        let mut windows = 0;
         // Lanes of a register are a power of two.
         let number = |lane: usize| (lane & !(lanes - 1)) * most + (lane & (lanes - 1));
+        let mut found: SmallVec<[Lane; 40]> = smallvec![Lane::default(); all];
+        let (tables, offsets, found) = (&mut tables[..], &mut offsets[..], &mut found[..]);
         let mut put = |to: usize, from: isize| {
-            let (lane, byte) = (to / LANE, to % LANE);
-            let (count, start) = &mut found[lane];
-            if *count == 0 || (from - *start) as usize > LANE - width {
-                *start = from.min(last);
-                if *count == most {
+            let lane = &mut found[to / LANE];
+            if lane.windows == 0 || (from - lane.start) as usize > LANE - width {
+                if lane.windows == most {
                     return None;
                 }
-                offsets[number(lane) + *count * lanes] = *start;
-                *count += 1;
-                windows = windows.max(*count);
+                lane.start = from.min(last);
+                lane.table = number(to / LANE) + lane.windows * lanes;
+                lane.windows += 1;
+                offsets[lane.table] = lane.start;
             }
-            let table = &mut tables[number(lane) + (*count - 1) * lanes];
-            for (byte, i) in table[byte..byte + width].iter_mut().zip(from - *start..) {
-                *byte = i as u8;
+            let (byte, from) = (to % LANE, (from - lane.start) as usize);
+            for (i, byte) in tables[lane.table][byte..byte + width]
+                .iter_mut()
+                .enumerate()
+            {
+                *byte = (from + i) as u8;
             }
             Some(())
         };
@@ -205,10 +205,11 @@ impl Gather {
                 put(to - moved + whole, from)?;
             }
         }
-        for (lane, &(count, _)) in found.iter().enumerate() {
+        let windows = found.iter().map(|lane| lane.windows).max()?;
+        for (i, lane) in found.iter().enumerate() {
             // A window that is not needed is loaded where another is, and gives nothing.
-            for window in count..windows {
-                offsets[number(lane) + window * lanes] = offsets[number(lane)];
+            for window in lane.windows..windows {
+                offsets[number(i) + window * lanes] = lane.start;
             }
         }
         Some(Gather {

@@ -20,12 +20,12 @@ use crate::padded;
 use crate::pen::Pen;
 use crate::plane::At;
 use crate::runs;
-use crate::simd::{Picks, Set, Vector, Work, prefetch};
+use crate::simd::{Pick, Picks, Set, Vector, Work, prefetch};
 use crate::tuning::waits;
 
 mod method;
 
-use method::{Method, Pick, Picked, Shuffled};
+use method::{Method, Picked, Shuffled};
 
 /// Bytes of the stage that becomes streamed.
 const STAGE: usize = 12 << 10;

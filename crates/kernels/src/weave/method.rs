@@ -3,18 +3,7 @@
 use std::sync::OnceLock;
 
 use super::Weave;
-use crate::simd::{Picks, Vector};
-
-/// Bytes of three registers.
-#[derive(Debug, Clone)]
-pub(super) struct Pick {
-    /// Places in the first register, and behind it in the second,
-    pub(super) first: [u8; 64],
-    /// and in the third.
-    pub(super) last: [u8; 64],
-    /// A bit for each byte that comes from the third.
-    pub(super) of_last: u64,
-}
+use crate::simd::{Pick, Picks, Vector};
 
 /// Calls `f` with each byte of `rows` outputs of `N` bytes each: the output and the place in it, the input and the place
 /// in that.
@@ -39,8 +28,10 @@ fn mixed<const N: usize>(
     }
 }
 
+type Once<T> = OnceLock<Box<[T]>>;
+
 /// What weaves of a width and a number of rows share, in either direction: made for the first of them, and kept.
-struct Shared<T>([[[OnceLock<Box<[T]>>; 2]; 16]; 4]);
+struct Shared<T>([[[Once<T>; 2]; 16]; 4]);
 
 impl<T> Shared<T> {
     const fn new() -> Self {
@@ -69,20 +60,9 @@ pub(super) fn tables(width: usize, rows: usize, join: bool) -> &'static [[u8; 16
 pub(super) fn picks(width: usize, join: bool) -> &'static [Pick] {
     static PICKS: Shared<Pick> = Shared::new();
     PICKS.get(width, 3, join, || {
-        let none = Pick {
-            first: [0; 64],
-            last: [0; 64],
-            of_last: 0,
-        };
-        let mut picks = vec![none; 3];
+        let mut picks = vec![Pick::default(); 3];
         mixed::<64>(width, 3, join, |output, at, input, from| {
-            let pick = &mut picks[output];
-            if input < 2 {
-                pick.first[at] = (input * 64 + from) as u8;
-            } else {
-                pick.last[at] = from as u8;
-                pick.of_last |= 1 << at;
-            }
+            picks[output].set(at, input, from);
         });
         picks
     })
@@ -172,17 +152,8 @@ impl<V: Picks> Method<V> for Picked {
 
     #[inline(always)]
     unsafe fn tables(weave: &Weave) -> Self::Tables {
-        std::array::from_fn(|o| {
-            let pick = &weave.picks[o];
-            // SAFETY: the CPU has `V`, which has 64 bytes.
-            unsafe {
-                (
-                    V::load(pick.first.as_ptr()),
-                    V::load(pick.last.as_ptr()),
-                    pick.of_last,
-                )
-            }
-        })
+        // SAFETY: the CPU has `V`.
+        std::array::from_fn(|o| unsafe { weave.picks[o].load::<V>() })
     }
 
     #[inline(always)]
