@@ -9,6 +9,7 @@ use crate::program::{self, Batch, OutOfBounds};
 use crate::recode::{self, Mix, Place, Way};
 use crate::runs::{self, Rows, Runs};
 use crate::sequence::stage;
+use crate::sift::{self, Sift};
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::simd::NativeSet;
 use crate::simd::Portable;
@@ -107,6 +108,23 @@ pub(crate) unsafe fn zip(isa: Isa, zip: &Zip, at: At) {
 pub(crate) unsafe fn gather(isa: Isa, gathers: &Gathers, at: At) {
     // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
     unsafe { with_set!(isa, gather::run(gathers, at)) }
+}
+
+/// Picks blocks.
+///
+/// # Safety
+///
+/// As [`sift::run`]; `isa` [picks](Isa::picks).
+pub(crate) unsafe fn sift(isa: Isa, sift: &Sift, at: At) {
+    debug_assert!(isa.picks());
+    // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        sift::run::<VbmiSet>(sift, at);
+    }
+    // No other set picks, so nothing is sifted.
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (sift, at);
 }
 
 /// Bytes of the widest register.

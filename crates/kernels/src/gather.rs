@@ -10,7 +10,7 @@
 
 use std::marker::PhantomData;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use crate::around::{Around, Each};
 use crate::dispatch;
@@ -42,26 +42,17 @@ pub(crate) struct Gather {
     tables: Box<[[u8; LANE]]>,
 }
 
-/// A nest whose elements are blocks.
-pub(crate) struct Blocks {
-    pub(crate) gather: Gather,
-    /// The loops around the blocks.
-    pub(crate) outer: Loops,
-}
-
-impl Blocks {
-    /// The blocks of a nest, if putting them together is faster than anything else; `loops` are as in a `Nest`.
-    pub(crate) fn find(width: usize, loops: &[Loop], isa: Isa) -> Option<Blocks> {
-        let (block, outer) = innermost(width, loops)?;
-        let windows = |elements: usize| elements - elements.div_ceil(4);
-        let gather = Gather::new(width, &block, windows(LANE / width), isa)?;
-        Some(Blocks { gather, outer })
+impl Gather {
+    /// That of a block, if it is faster than anything else.
+    pub(crate) fn find(width: usize, block: &[Loop], isa: Isa) -> Option<Gather> {
+        let elements = LANE / width;
+        Gather::new(width, block, elements - elements.div_ceil(4), isa)
     }
 }
 
 /// The innermost loops of the destination that make a block large enough, and the others; a long loop is cut where it
 /// can be cut evenly.
-fn innermost(width: usize, loops: &[Loop]) -> Option<(Loops, Loops)> {
+pub(crate) fn innermost(width: usize, loops: &[Loop]) -> Option<(Loops, Loops)> {
     let mut outer = Loops::from_slice(loops);
     let mut block = Loops::new();
     let mut bytes = width;
@@ -100,50 +91,73 @@ pub(crate) fn are_apart(width: usize, loops: &[Loop]) -> bool {
     })
 }
 
-/// Windows that reach elements at these places, none of which begins after `last`.
-fn count_windows(width: usize, places: &[isize], last: isize) -> usize {
-    let mut sorted: SmallVec<[isize; LANE]> = SmallVec::from_slice(places);
-    sorted.sort_unstable();
-    let (mut count, mut end) = (0, isize::MIN);
-    for place in sorted {
-        if place > end {
-            count += 1;
-            end = place.min(last) + (LANE - width) as isize;
+/// Where elements are in the block and in the source, with room for those of a block.
+pub(crate) type Placed = SmallVec<[(isize, isize); MOST]>;
+
+/// Puts every element to the empty `places`, by and large from the lowest place in the source on. Returns the last place
+/// there at which a window can begin; `None` if the elements of the source reach over less than a window.
+pub(crate) fn place(places: &mut Placed, width: usize, loops: &[Loop]) -> Option<isize> {
+    let mut ascending = Loops::from_slice(loops);
+    let (mut lowest, mut count, mut reach) = ((0, 0), 1, 0);
+    for l in &mut ascending {
+        let last = (l.extent - 1) as isize;
+        if l.source < 0 {
+            lowest.0 += last * l.destination;
+            lowest.1 += last * l.source;
+            (l.destination, l.source) = (-l.destination, -l.source);
         }
+        count *= l.extent;
+        reach += last * l.source;
     }
-    count
+    let last = reach + width as isize - LANE as isize;
+    if last < 0 {
+        return None;
+    }
+    ascending.sort_unstable_by_key(|l| l.source);
+    places.resize(count, lowest);
+    let mut inner = 1;
+    for l in &ascending {
+        let (first, others) = places[..inner * l.extent].split_at_mut(inner);
+        for (places, i) in others.chunks_exact_mut(inner).zip(1..) {
+            for (place, (to, from)) in places.iter_mut().zip(&*first) {
+                *place = (to + i * l.destination, from + i * l.source);
+            }
+        }
+        inner *= l.extent;
+    }
+    Some(lowest.1 + last)
+}
+
+/// What has been found of a lane.
+#[derive(Clone, Copy, Default)]
+struct Lane {
+    /// Its windows, where the last of them begins, and which table that has.
+    windows: usize,
+    start: isize,
+    table: usize,
+}
+
+/// The first `count` of every `room` values.
+fn fronts<T: Copy>(values: &[T], room: usize, count: usize) -> Box<[T]> {
+    let mut fronts = Vec::with_capacity(values.len() / room * count);
+    for values in values.chunks_exact(room) {
+        fronts.extend_from_slice(&values[..count]);
+    }
+    fronts.into_boxed_slice()
 }
 
 impl Gather {
     /// `loops` cover a block of the destination without gaps; `None` if a lane needs more windows than `most`, or if
     /// the elements of the source reach over less than a window.
     pub(crate) fn new(width: usize, loops: &[Loop], most: usize, isa: Isa) -> Option<Gather> {
-        let reach = |of: fn(isize) -> isize| -> isize {
-            let ends = loops.iter().map(|l| (l.extent - 1) as isize * of(l.source));
-            ends.sum()
-        };
-        let (lowest, end) = (reach(|s| s.min(0)), reach(|s| s.max(0)) + width as isize);
-        let last = end - LANE as isize;
-        if last < lowest {
+        let bytes = loops.iter().map(|l| l.extent).product::<usize>() * width;
+        // Elements that lie apart have a window each.
+        let apart = loops.last().filter(|l| l.source.unsigned_abs() >= LANE);
+        if apart.is_some_and(|l| l.extent.min(LANE / width) > most) {
             return None;
         }
-        let in_lane = LANE / width;
-        let mut places: SmallVec<[isize; MOST]> = SmallVec::new();
-        places.push(0);
-        for l in loops.iter().rev() {
-            let inner = places.len();
-            for i in inner..inner * l.extent {
-                let place = places[i - inner] + l.source;
-                places.push(place);
-            }
-            // Most that are too scattered show it in the first lane, before much is done for them.
-            if (inner..places.len()).contains(&(in_lane - 1))
-                && count_windows(width, &places[..in_lane], last) > most
-            {
-                return None;
-            }
-        }
-        let bytes = places.len() * width;
+        let mut places = Placed::new();
+        let last = place(&mut places, width, loops)?;
         // A register takes a load for each of its lanes and one for the tables.
         let loads = |lanes: usize| bytes.div_ceil(lanes * LANE) * (lanes + 1);
         let lanes = [4, 2, 1]
@@ -151,62 +165,59 @@ impl Gather {
             .filter(|lanes| lanes * LANE <= bytes.min(dispatch::widest(isa)));
         let lanes = lanes.min_by_key(|&lanes| loads(lanes))?;
         let registers = bytes.div_ceil(lanes * LANE);
-        let starts = (0..registers * lanes).map(|number| {
-            let (register, lane) = (number / lanes, number % lanes);
-            (register * lanes * LANE).min(bytes - lanes * LANE) + lane * LANE
-        });
-        // A lane after the other first, as nobody knows yet how many windows they need.
-        let mut found: SmallVec<[(isize, [u8; LANE]); 32]> = SmallVec::new();
-        let mut ends: SmallVec<[usize; 16]> = SmallVec::new();
-        let mut windows = 0;
-        for start in starts {
-            let first = found.len();
-            let mut left: u32 = (1 << in_lane) - 1;
-            let places = &places[start / width..][..in_lane];
-            while left != 0 {
-                let of_left = |i: &usize| left >> i & 1 == 1;
-                let low = (0..in_lane).filter(of_left).map(|i| places[i]).min()?;
-                let from = low.min(last);
-                let mut table = [0x80; LANE];
-                for (i, &place) in places.iter().enumerate() {
-                    let at = place - from;
-                    if left >> i & 1 == 1 && at <= (LANE - width) as isize {
-                        for byte in 0..width {
-                            table[i * width + byte] = (at as usize + byte) as u8;
-                        }
-                        left &= !(1 << i);
-                    }
+        // The last register is moved back to be whole, so that it may have elements of the one before.
+        let (all, moved) = (registers * lanes, bytes - lanes * LANE);
+        let whole = (all - lanes) * LANE;
+        // Those of a register one after the other, with room for as many windows as may be; no byte is put to the rest.
+        let room = most * lanes;
+        let mut tables: SmallVec<[[u8; LANE]; MOST]> = smallvec![[0x80; LANE]; registers * room];
+        let mut offsets: SmallVec<[isize; MOST]> = smallvec![0; registers * room];
+        // Lanes of a register are a power of two.
+        let number = |lane: usize| (lane & !(lanes - 1)) * most + (lane & (lanes - 1));
+        let mut found: SmallVec<[Lane; 40]> = smallvec![Lane::default(); all];
+        let (tables, offsets, found) = (&mut tables[..], &mut offsets[..], &mut found[..]);
+        let mut put = |to: usize, from: isize| {
+            let lane = &mut found[to / LANE];
+            if lane.windows == 0 || (from - lane.start) as usize > LANE - width {
+                if lane.windows == most {
+                    return None;
                 }
-                found.push((from, table));
+                lane.start = from.min(last);
+                lane.table = number(to / LANE) + lane.windows * lanes;
+                lane.windows += 1;
+                offsets[lane.table] = lane.start;
             }
-            windows = windows.max(found.len() - first);
-            if windows > most {
-                return None;
+            let (byte, from) = (to % LANE, (from - lane.start) as usize);
+            for (i, byte) in tables[lane.table][byte..byte + width]
+                .iter_mut()
+                .enumerate()
+            {
+                *byte = (from + i) as u8;
             }
-            ends.push(found.len());
+            Some(())
+        };
+        for &(to, from) in &places {
+            let to = to as usize;
+            if to < whole {
+                put(to, from)?;
+            }
+            if to >= moved {
+                put(to - moved + whole, from)?;
+            }
         }
-        let count = registers * lanes * windows;
-        let (mut offsets, mut tables) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        for register in 0..registers {
-            for window in 0..windows {
-                for lane in register * lanes..(register + 1) * lanes {
-                    let first = if lane == 0 { 0 } else { ends[lane - 1] };
-                    // One that is not needed is loaded where another is, and gives nothing.
-                    let (offset, table) = match first + window < ends[lane] {
-                        true => found[first + window],
-                        false => (found[first].0, [0x80; LANE]),
-                    };
-                    offsets.push(offset);
-                    tables.push(table);
-                }
+        let windows = found.iter().map(|lane| lane.windows).max()?;
+        for (i, lane) in found.iter().enumerate() {
+            // A window that is not needed is loaded where another is, and gives nothing.
+            for window in lane.windows..windows {
+                offsets[number(i) + window * lanes] = lane.start;
             }
         }
         Some(Gather {
             bytes,
             lanes,
             windows,
-            offsets: offsets.into_boxed_slice(),
-            tables: tables.into_boxed_slice(),
+            offsets: fronts(offsets, room, windows * lanes),
+            tables: fronts(tables, room, windows * lanes),
         })
     }
 

@@ -54,6 +54,7 @@ mod program;
 mod recode;
 mod runs;
 mod sequence;
+mod sift;
 mod simd;
 mod slim;
 mod staged;

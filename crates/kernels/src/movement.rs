@@ -35,7 +35,11 @@ use crate::tuning::Tuning;
 /// # Ok::<(), minormajor_kernels::NestError>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct Move {
+pub struct Move(Box<Made>);
+
+/// Built in its place, as it is large.
+#[derive(Debug, Clone)]
+struct Made {
     nest: Nest,
     prepared: Prepared,
     isa: Isa,
@@ -76,15 +80,18 @@ impl Move {
         loops: &[Loop],
         tuning: &Tuning,
     ) -> Result<Move, NestError> {
-        let nest = Nest::new(width, source, destination, loops)?;
-        let stream = tuning.streams(nest.bytes);
-        let prepared = Prepared::new(nest.width, &nest.loops, tuning.isa, stream);
-        Ok(Move {
-            nest,
-            prepared,
-            isa: tuning.isa,
-            stream,
-        })
+        Nest::check_width(width)?;
+        let isa = tuning.isa;
+        let mut made = Box::new(Made {
+            nest: Nest::empty(width),
+            prepared: Prepared::empty(isa),
+            isa,
+            stream: false,
+        });
+        made.nest.set((width, width), source, destination, loops)?;
+        made.stream = tuning.streams(made.nest.bytes);
+        made.prepared = Prepared::new(width, &made.nest.loops, isa, made.stream);
+        Ok(Move(made))
     }
 
     /// Moves every element.
@@ -94,16 +101,16 @@ impl Move {
     /// [`NestError::TooShort`] if an element lies outside a buffer; then nothing has been written.
     pub fn run(&self, source: &[u8], destination: &mut [u8]) -> Result<(), NestError> {
         self.check(source, destination)?;
-        if self.nest.bytes == 0 {
+        if self.0.nest.bytes == 0 {
             return Ok(());
         }
         // SAFETY: `prepared` was made from this nest's loops and width. By the invariants of `Nest` all bytes that it
         // touches lie in 0..source_end and 0..destination_end when it starts at the nest's offsets; the two
         // comparisons above put these ends inside the slices. A shared and an exclusive slice do not overlap.
         unsafe {
-            self.prepared.run(
-                source.as_ptr().offset(self.nest.source),
-                destination.as_mut_ptr().offset(self.nest.destination),
+            self.0.prepared.run(
+                source.as_ptr().offset(self.0.nest.source),
+                destination.as_mut_ptr().offset(self.0.nest.destination),
             );
         }
         Ok(())
@@ -141,7 +148,7 @@ impl Move {
         team: impl FnOnce(&(dyn Fn() -> Option<usize> + Sync)),
     ) -> Result<(), NestError> {
         self.check(source, destination)?;
-        if self.nest.bytes == 0 {
+        if self.0.nest.bytes == 0 {
             return Ok(());
         }
         // SAFETY: as in `run`. The slices stay borrowed until this returns, and so does what `team` is given: its
@@ -150,8 +157,8 @@ impl Move {
             Parts::new(
                 self,
                 parts,
-                source.as_ptr().offset(self.nest.source),
-                destination.as_mut_ptr().offset(self.nest.destination),
+                source.as_ptr().offset(self.0.nest.source),
+                destination.as_mut_ptr().offset(self.0.nest.destination),
             )
         };
         team(&|| parts.take());
@@ -161,7 +168,7 @@ impl Move {
 
     /// The parts that [`run_parts`](Move::run_parts) makes when asked for so many.
     pub fn count_parts(&self, parts: usize) -> usize {
-        count(&cuts(&self.nest, parts))
+        count(&cuts(&self.0.nest, parts))
     }
 
     /// Moves the elements that lie in bytes `start .. start + window.len()` of the destination, where `window` is
@@ -182,25 +189,25 @@ impl Move {
         start: usize,
     ) -> Result<(), NestError> {
         self.check_source(source)?;
-        if self.nest.bytes == 0 {
+        if self.0.nest.bytes == 0 {
             return Ok(());
         }
         let end = start.saturating_add(window.len());
-        if start <= self.nest.destination as usize && end >= self.nest.destination_end {
-            let destination = self.nest.destination - start as isize;
+        if start <= self.0.nest.destination as usize && end >= self.0.nest.destination_end {
+            let destination = self.0.nest.destination - start as isize;
             // SAFETY: as in `run`. The destination's bytes are nest.destination..nest.destination_end, as its strides
             // are not negative; both are inside start..end, which are the bytes that `window` holds.
             unsafe {
-                self.prepared.run(
-                    source.as_ptr().offset(self.nest.source),
+                self.0.prepared.run(
+                    source.as_ptr().offset(self.0.nest.source),
                     window.as_mut_ptr().offset(destination),
                 );
             }
             return Ok(());
         }
         // The whole window is looked at before anything is written.
-        clip(&self.nest, start, end, &mut |_| {})?;
-        clip(&self.nest, start, end, &mut |part| {
+        clip(&self.0.nest, start, end, &mut |_| {})?;
+        clip(&self.0.nest, start, end, &mut |part| {
             self.run_part(source, window, start, &part)
         })
     }
@@ -208,7 +215,7 @@ impl Move {
     /// Runs one box of the clipped nest, which `clip` has put inside the window, on a source that holds the whole.
     fn run_part(&self, source: &[u8], window: &mut [u8], start: usize, part: &Part<'_>) {
         let mut run = |loops: &[Loop]| {
-            let prepared = Prepared::new(self.nest.width, loops, self.isa, self.stream);
+            let prepared = Prepared::new(self.0.nest.width, loops, self.0.isa, self.0.stream);
             // SAFETY: the part is a sub-box of the nest, so its source bytes lie inside `source`, whose length was
             // compared with `source_end`; `clip` promises that its destination bytes lie inside the window, which
             // starts at byte `start` of the destination. The slices do not overlap.
@@ -236,36 +243,36 @@ impl Move {
 
     /// The kernel that moves this box, for explaining a plan.
     pub fn kernel(&self) -> Kernel {
-        self.prepared.kernel()
+        self.0.prepared.kernel()
     }
 
     /// Whether the destination is written past the caches, by streaming stores.
     pub fn streams(&self) -> bool {
-        self.stream
+        self.0.stream
     }
 
     /// How often the kernel is entered: the iterations of the loops around it.
     pub fn entries(&self) -> usize {
-        self.prepared.entries()
+        self.0.prepared.entries()
     }
 
     /// The bytes moved: elements times width. They are read once and written once.
     pub fn bytes(&self) -> usize {
-        self.nest.bytes
+        self.0.nest.bytes
     }
 
     /// As [`bytes`](Move::bytes), with what lies between elements where gaps are less than a cache line: what memory
     /// brings and takes, about.
     pub fn touched(&self) -> usize {
-        let touched = |stride| self.nest.touched(stride) / 2;
-        (touched(|l: &Loop| l.source) + touched(|l: &Loop| l.destination)).max(self.nest.bytes)
+        let touched = |stride| self.0.nest.touched(stride) / 2;
+        (touched(|l: &Loop| l.source) + touched(|l: &Loop| l.destination)).max(self.0.nest.bytes)
     }
 
     /// The fewest bytes that lie side by side in the source or in the destination, as far as one loop goes.
     pub fn row(&self) -> usize {
         let along = |stride: fn(&Loop) -> isize| {
-            let width = self.nest.width;
-            let mut loops = self.nest.loops.iter();
+            let width = self.0.nest.width;
+            let mut loops = self.0.nest.loops.iter();
             let along = loops.find(|l| stride(l).unsigned_abs() == width);
             along.map_or(width, |l| l.extent * width)
         };
@@ -274,37 +281,37 @@ impl Move {
 
     /// Whether all rows begin on lines of a cache, on both sides, where the buffers do.
     pub fn lined(&self) -> bool {
-        self.nest.lined(LINE)
+        self.0.nest.lined(LINE)
     }
 
     /// The bytes that the source must have at least.
     pub fn source_len(&self) -> usize {
-        self.nest.source_end
+        self.0.nest.source_end
     }
 
     /// The bytes that the destination must have at least.
     pub fn destination_len(&self) -> usize {
-        self.nest.destination_end
+        self.0.nest.destination_end
     }
 
     pub(crate) fn nest(&self) -> &Nest {
-        &self.nest
+        &self.0.nest
     }
 
     pub(crate) fn prepared(&self) -> &Prepared {
-        &self.prepared
+        &self.0.prepared
     }
 
     pub(crate) fn isa(&self) -> Isa {
-        self.isa
+        self.0.isa
     }
 
     fn check(&self, source: &[u8], destination: &[u8]) -> Result<(), NestError> {
         self.check_source(source)?;
-        if destination.len() < self.nest.destination_end {
+        if destination.len() < self.0.nest.destination_end {
             return Err(NestError::TooShort {
                 buffer: Buffer::Destination,
-                needed: self.nest.destination_end,
+                needed: self.0.nest.destination_end,
                 got: destination.len(),
             });
         }
@@ -312,10 +319,10 @@ impl Move {
     }
 
     fn check_source(&self, source: &[u8]) -> Result<(), NestError> {
-        if source.len() < self.nest.source_end {
+        if source.len() < self.0.nest.source_end {
             return Err(NestError::TooShort {
                 buffer: Buffer::Source,
-                needed: self.nest.source_end,
+                needed: self.0.nest.source_end,
                 got: source.len(),
             });
         }

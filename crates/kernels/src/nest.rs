@@ -59,10 +59,16 @@ impl Nest {
         destination: usize,
         loops: &[Loop],
     ) -> Result<Nest, NestError> {
-        if !matches!(width, 1 | 2 | 4 | 8 | 16) {
-            return Err(NestError::Width { width });
-        }
+        Nest::check_width(width)?;
         Nest::of_widths((width, width), source, destination, loops)
+    }
+
+    /// Whether elements may have this width.
+    pub(crate) fn check_width(width: usize) -> Result<(), NestError> {
+        match width {
+            1 | 2 | 4 | 8 | 16 => Ok(()),
+            _ => Err(NestError::Width { width }),
+        }
     }
 
     /// A nest of elements of any width on either side, in any unit: offsets, strides, widths, ends and `bytes` count
@@ -73,16 +79,35 @@ impl Nest {
         destination: usize,
         loops: &[Loop],
     ) -> Result<Nest, NestError> {
+        let mut nest = Nest::empty(width);
+        nest.set((source_width, width), source, destination, loops)?;
+        Ok(nest)
+    }
+
+    /// A nest of nothing.
+    #[inline]
+    pub(crate) fn empty(width: usize) -> Nest {
+        Nest {
+            width,
+            source: 0,
+            destination: 0,
+            loops: Loops::new(),
+            source_end: 0,
+            destination_end: 0,
+            bytes: 0,
+        }
+    }
+
+    /// Makes an empty nest what [`new`](Nest::new) returns, in its place.
+    pub(crate) fn set(
+        &mut self,
+        (source_width, width): (usize, usize),
+        source: usize,
+        destination: usize,
+        loops: &[Loop],
+    ) -> Result<(), NestError> {
         if loops.iter().any(|l| l.extent == 0) {
-            return Ok(Nest {
-                width,
-                source: 0,
-                destination: 0,
-                loops: Loops::new(),
-                source_end: 0,
-                destination_end: 0,
-                bytes: 0,
-            });
+            return Ok(());
         }
         let source_end = reach(
             Buffer::Source,
@@ -107,29 +132,24 @@ impl Nest {
 
         // From here on no arithmetic can overflow: `reach` bounded every offset by isize::MAX, so also every
         // (extent - 1) * stride, and a stride whose extent is at least 2.
-        let mut nest = Nest {
-            width,
-            source: source as isize,
-            destination: destination as isize,
-            loops: Loops::new(),
-            source_end,
-            destination_end,
-            bytes,
-        };
+        self.source = source as isize;
+        self.destination = destination as isize;
+        (self.source_end, self.destination_end) = (source_end, destination_end);
+        self.bytes = bytes;
         for l in loops.iter().filter(|l| l.extent > 1) {
             let mut l = *l;
             if l.destination < 0 {
                 let last = (l.extent - 1) as isize;
-                nest.source += last * l.source;
-                nest.destination += last * l.destination;
+                self.source += last * l.source;
+                self.destination += last * l.destination;
                 l.source = -l.source;
                 l.destination = -l.destination;
             }
-            nest.loops.push(l);
+            self.loops.push(l);
         }
-        sort(&mut nest.loops);
-        merge(&mut nest.loops);
-        Ok(nest)
+        sort(&mut self.loops);
+        merge(&mut self.loops);
+        Ok(())
     }
 }
 
@@ -173,6 +193,28 @@ impl Nest {
 /// The end of what a side touches, in bytes from the buffer's start; an error if it starts before byte 0 or ends
 /// after `isize::MAX`.
 fn reach(
+    buffer: Buffer,
+    width: usize,
+    base: usize,
+    loops: impl Iterator<Item = (usize, isize)> + Clone,
+) -> Result<usize, NestError> {
+    // Mostly nothing overflows.
+    let near = || {
+        let mut lowest = isize::try_from(base).ok()?;
+        let mut end = lowest.checked_add_unsigned(width)?;
+        for (extent, stride) in loops.clone() {
+            let span = isize::try_from(extent - 1).ok()?.checked_mul(stride)?;
+            let sum = if span < 0 { &mut lowest } else { &mut end };
+            *sum = sum.checked_add(span)?;
+        }
+        (lowest >= 0).then_some(end as usize)
+    };
+    near().map_or_else(|| far_reach(buffer, width, base, loops.clone()), Ok)
+}
+
+/// As [`reach`], whatever the numbers are.
+#[cold]
+fn far_reach(
     buffer: Buffer,
     width: usize,
     base: usize,

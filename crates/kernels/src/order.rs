@@ -70,14 +70,20 @@ impl Mixed {
         }))
     }
 
-    /// Rows of elements of `width` bytes in the source that are columns in the destination.
+    /// Rows of elements of `width` bytes in the source that are columns in the destination. All three are powers of two, as
+    /// their product is, so nothing is divided.
     fn transpose(width: usize, rows: usize, columns: usize) -> Mixed {
+        let (w, r, c) = (
+            width.trailing_zeros(),
+            rows.trailing_zeros(),
+            columns.trailing_zeros(),
+        );
         let unit = width * rows * columns;
         Mixed(std::array::from_fn(|byte| {
-            let (start, at) = (byte / unit * unit, byte % unit);
-            let (place, byte) = (at / width, at % width);
-            let (column, row) = (place / rows, place % rows);
-            (start + (row * columns + column) * width + byte) as u8
+            let (start, at) = (byte & !(unit - 1), byte & (unit - 1));
+            let (place, byte) = (at >> w, at & (width - 1));
+            let (column, row) = (place >> r, place & (rows - 1));
+            (start + (((row << c) + column) << w) + byte) as u8
         }))
     }
 }

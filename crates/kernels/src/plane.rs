@@ -81,26 +81,12 @@ pub(crate) struct Plane {
 }
 
 impl Plane {
-    pub(crate) fn new(
-        rows: Axis,
-        columns: Axis,
-        order: Option<Mixed>,
-        stream: bool,
-        around: Around,
-    ) -> Plane {
+    /// Makes the tables, where there are to be some.
+    pub(crate) fn list(&mut self) {
+        let (rows, columns) = (&self.rows, &self.columns);
         let single = rows.single_stride().is_some() && columns.single_stride().is_some();
-        let tables = if stream || single || rows.len.max(columns.len) > TABLE {
-            Default::default()
-        } else {
-            (rows.offsets(), columns.offsets())
-        };
-        Plane {
-            rows,
-            columns,
-            stream,
-            around,
-            tables,
-            order,
+        if !single && rows.len.max(columns.len) <= TABLE {
+            self.tables = (rows.offsets(), columns.offsets());
         }
     }
 

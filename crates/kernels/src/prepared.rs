@@ -4,7 +4,7 @@ use crate::around::Around;
 use crate::axis::Axis;
 use crate::cell::{Cell, Cells};
 use crate::dispatch;
-use crate::gather::{self, Blocks, Gathers};
+use crate::gather::{self, Gather, Gathers};
 use crate::isa::Isa;
 use crate::kernel::Kernel;
 use crate::lines::{Repeat, Reverse, Strided};
@@ -12,6 +12,7 @@ use crate::nest::{Loop, Loops};
 use crate::order::{Mixed, Unit};
 use crate::plane::{At, Plane};
 use crate::runs::{Rows, Runs};
+use crate::sift::Sift;
 use crate::simd::{LINE, fence};
 use crate::slim::Slim;
 use crate::weave::Weave;
@@ -50,6 +51,8 @@ enum Body {
     Zip(Box<Zip>),
     /// Blocks put together by tables.
     Gather(Box<Gathers>),
+    /// Blocks picked from a few registers.
+    Sift(Box<Sift>),
     /// Elements at any strides, moved one by one.
     Strided(Box<Strided>),
     /// Runs that go backward in the source.
@@ -61,6 +64,18 @@ impl Prepared {
     /// better written past the caches.
     pub(crate) fn new(width: usize, loops: &[Loop], isa: Isa, stream: bool) -> Prepared {
         Prepared::with_source(width, loops, isa, stream, false)
+    }
+
+    /// Moves nothing.
+    pub(crate) fn empty(isa: Isa) -> Prepared {
+        Prepared {
+            outer: Vec::new(),
+            start: (0, 0),
+            width: 1,
+            isa,
+            stream: false,
+            body: Body::Copy(0),
+        }
     }
 
     /// As `new`; `cached` says whether the source is in the caches, so that only the stores matter.
@@ -80,10 +95,8 @@ impl Prepared {
                 let runs = runs(&mut outer, cells.bytes, Some(cells.cell));
                 break Body::Runs(Box::new(runs));
             }
-            if !stream && let Some(blocks) = blocks(width, &outer, isa) {
-                outer = blocks.outer;
-                let (gather, around) = (blocks.gather, Around::take(&mut outer));
-                break Body::Gather(Box::new(Gathers { gather, around }));
+            if !stream && let Some(body) = blocks(width, &mut outer, isa) {
+                break body;
             }
             let unit = width as isize;
             let Some(d) = find(&outer, |l| l.destination, unit) else {
@@ -142,7 +155,7 @@ impl Prepared {
             if let Some(unit) = Unit::find(&outer, width, d, s) {
                 (outer, width) = (unit.loops, unit.width);
                 let plane = plane(&mut outer, width, unit.d, unit.s, Some(unit.order), stream);
-                break Body::Plane(Box::new(plane));
+                break Body::Plane(plane);
             }
             if let Some(few) = few(&outer, width, d, s) {
                 let (rows, columns, join) = few;
@@ -176,7 +189,7 @@ impl Prepared {
                 outer.remove(d.min(s));
                 break Body::Slim(Box::new(slim));
             }
-            break Body::Plane(Box::new(plane(&mut outer, width, d, s, None, stream)));
+            break Body::Plane(plane(&mut outer, width, d, s, None, stream));
         };
         Prepared {
             outer: outer.into_vec(),
@@ -211,7 +224,7 @@ impl Prepared {
             width,
             isa,
             stream,
-            body: Body::Plane(Box::new(plane)),
+            body: Body::Plane(plane),
         })
     }
 
@@ -222,6 +235,7 @@ impl Prepared {
             Body::Rows(ref rows) => Kernel::Copy { run: rows.run },
             Body::Runs(ref runs) if runs.cell.is_some() => self.blocks_of(runs.run),
             Body::Gather(ref gathers) => self.blocks_of(gathers.gather.bytes()),
+            Body::Sift(ref sift) => self.blocks_of(sift.bytes()),
             Body::Runs(ref runs) => Kernel::Copy { run: runs.run },
             Body::Repeat(ref repeat) => Kernel::Repeat {
                 width,
@@ -338,6 +352,7 @@ impl Prepared {
                 Body::Weave(weave) => dispatch::weave(self.isa, weave, at),
                 Body::Zip(zip) => dispatch::zip(self.isa, zip, at),
                 Body::Gather(gathers) => dispatch::gather(self.isa, gathers, at),
+                Body::Sift(sift) => dispatch::sift(self.isa, sift, at),
                 Body::Repeat(repeat) => dispatch::repeat(self.isa, repeat, at),
                 Body::Reverse(reverse) => dispatch::reverse(self.isa, reverse, self.width, at),
                 Body::Strided(strided) => dispatch::strided(self.isa, strided, self.width, at),
@@ -366,7 +381,7 @@ fn cells(width: usize, loops: &[Loop], isa: Isa) -> Option<Cells> {
 
 /// The nest as blocks that are put together by tables, where neither side has runs as long as a register, nor a plane
 /// rows and columns of such a length.
-fn blocks(width: usize, loops: &[Loop], isa: Isa) -> Option<Blocks> {
+fn blocks(width: usize, loops: &mut Loops, isa: Isa) -> Option<Body> {
     let unit = width as isize;
     let inner = loops.last().filter(|l| l.destination == unit)?;
     let run = inner.extent * width;
@@ -384,7 +399,20 @@ fn blocks(width: usize, loops: &[Loop], isa: Isa) -> Option<Blocks> {
                 run.min(along) < 16 && !woven() && Unit::find(loops, width, d, s).is_none()
             })
     };
-    suits.then(|| Blocks::find(width, loops, isa)).flatten()
+    if !suits {
+        return None;
+    }
+    let (block, outer) = gather::innermost(width, loops)?;
+    let sift = isa.picks().then(|| Sift::new(width, &block)).flatten();
+    if let Some(mut sift) = sift {
+        *loops = outer;
+        sift.around = Around::take(loops);
+        return Some(Body::Sift(Box::new(sift)));
+    }
+    let gather = Gather::find(width, &block, isa)?;
+    *loops = outer;
+    let around = Around::take(loops);
+    Some(Body::Gather(Box::new(Gathers { gather, around })))
 }
 
 /// Runs of `run` bytes that repeat one element.
@@ -433,19 +461,29 @@ fn plane(
     s: usize,
     order: Option<Mixed>,
     stream: bool,
-) -> Plane {
-    let mut rows = Axis::new(outer[d].extent, outer[d].source);
-    let mut columns = Axis::new(outer[s].extent, outer[s].destination);
+) -> Box<Plane> {
+    let (rows, columns) = (outer[d], outer[s]);
     outer.remove(d.max(s));
     outer.remove(d.min(s));
-    extend(outer, &mut rows, &mut columns, width);
+    // In its place, as it is large.
+    let mut plane = Box::write(
+        Box::new_uninit(),
+        Plane {
+            rows: Axis::new(rows.extent, rows.source),
+            columns: Axis::new(columns.extent, columns.destination),
+            stream,
+            around: Around::default(),
+            tables: Default::default(),
+            order,
+        },
+    );
+    extend(outer, &mut plane.rows, &mut plane.columns, width);
     // A plane that streams would rather know what is next.
-    let around = if stream {
-        Around::default()
-    } else {
-        Around::take(outer)
-    };
-    Plane::new(rows, columns, order, stream, around)
+    if !stream {
+        plane.around = Around::take(outer);
+        plane.list();
+    }
+    plane
 }
 
 /// Takes the loops out of a nest that continue its runs, on either side.

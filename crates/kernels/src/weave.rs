@@ -5,8 +5,8 @@
 //! 16 bytes of the result take some from each of the `k` inputs: `k` shuffles of bytes within lanes, or-ed together,
 //! with tables made when the move is prepared. A wider vector does the same to several chunks at once, one in each lane.
 //!
-//! Where bytes of two whole registers can be picked at once, 64 bytes of each of three rows make 192 of the run in the same
-//! way, with fewer shuffles, and without parts to put together or take apart. With more rows, and of wider elements where
+//! Where bytes of whole registers can be picked, 64 bytes of each of three rows make 192 of the run in the same way, with
+//! fewer shuffles, and without parts to put together or take apart. With more rows, and of wider elements where
 //! memory is what takes the time, that is no faster.
 //!
 //! The price is `k * k` shuffles for `k` vectors; where `k` is more than that is worth, rows are transposed: see
@@ -17,12 +17,12 @@ use std::marker::PhantomData;
 use crate::around::{Around, Each};
 use crate::padded;
 use crate::plane::At;
-use crate::simd::{Picks, Set, Vector, Work, prefetch};
+use crate::simd::{Pick, Picks, Set, Vector, Work, prefetch};
 
 mod method;
 mod staged;
 
-use method::{Method, Pick, Picked, Shuffled, mixed};
+use method::{Method, Picked, Shuffled};
 
 /// How far ahead is asked for in each row, or in the run, by moves with ordinary stores, in bytes.
 const AHEAD: usize = 1024;
@@ -43,10 +43,9 @@ pub(crate) struct Weave {
     around: Around,
     /// Which byte of input `i` goes to each byte of output `o`, at `o * rows + i`; the top bit stands for none. Empty
     /// where rows are transposed or picked.
-    tables: Box<[[u8; 16]]>,
-    /// What is picked from inputs `2 * i` and the next for output `o`, at `o * rows.div_ceil(2) + i`. Empty where there is
-    /// nothing that picks, or not enough of it.
-    picks: Box<[Pick]>,
+    tables: &'static [[u8; 16]],
+    /// What is picked for each output. Empty where there is nothing that picks, or not enough of it.
+    picks: &'static [Pick],
 }
 
 impl Weave {
@@ -62,27 +61,14 @@ impl Weave {
         picks: bool,
     ) -> Weave {
         debug_assert!(rows * width < 16);
-        let (mut tables, mut picked) = (Box::default(), Box::default());
-        if padded::suits(width, rows) {
+        let (tables, picks): (&[_], &[_]) = if padded::suits(width, rows) {
             // Rows are transposed.
+            (&[], &[])
         } else if picks && rows == 3 && len * width >= 64 && (!stream || width == 1) {
-            let pairs = rows.div_ceil(2);
-            let none = Pick {
-                places: [0; 64],
-                kept: 0,
-            };
-            picked = vec![none; rows * pairs].into_boxed_slice();
-            mixed::<64>(width, rows, join, |output, at, input, from| {
-                let pick = &mut picked[output * pairs + input / 2];
-                pick.places[at] = (from + input % 2 * 64) as u8;
-                pick.kept |= 1 << at;
-            });
+            (&[], method::picks(width, join))
         } else {
-            tables = vec![[0x80; 16]; rows * rows].into_boxed_slice();
-            mixed::<16>(width, rows, join, |output, at, input, from| {
-                tables[output * rows + input][at] = from as u8;
-            });
-        }
+            (method::tables(width, rows, join), &[])
+        };
         Weave {
             width,
             rows,
@@ -92,7 +78,7 @@ impl Weave {
             stream,
             around,
             tables,
-            picks: picked,
+            picks,
         }
     }
 
@@ -234,6 +220,8 @@ unsafe fn join<V: Vector, M: Method<V>, const K: usize>(
             return padded::join::<V>(weave, from, to, length, ahead);
         }
     }
+    // SAFETY: the caller's promise.
+    let tables = unsafe { M::tables(weave) };
     let mut done = 0;
     while done < length {
         done = done.min(length - V::BYTES);
@@ -245,7 +233,7 @@ unsafe fn join<V: Vector, M: Method<V>, const K: usize>(
                 prefetch(row.wrapping_offset(ahead));
                 V::load(row)
             };
-            mix::<V, M, K>(weave, row, |o, v| M::put(v, run, o, K));
+            mix::<V, M, K>(&tables, row, |o, v| M::put(v, run, o, K));
         }
         done += V::BYTES;
     }
@@ -267,11 +255,12 @@ unsafe fn split<V: Vector, M: Method<V>, const K: usize>(
     ahead: isize,
 ) {
     // SAFETY: as `join`.
-    unsafe {
+    let tables = unsafe {
         if K == 16 {
             return padded::split::<V>(weave, from, to, stride, length, ahead);
         }
-    }
+        M::tables(weave)
+    };
     let mut done = 0;
     while done < length {
         done = done.min(length - V::BYTES);
@@ -282,7 +271,7 @@ unsafe fn split<V: Vector, M: Method<V>, const K: usize>(
                 prefetch(run.wrapping_offset(ahead).wrapping_add(i * V::BYTES));
                 M::take(run, i, K)
             };
-            mix::<V, M, K>(weave, chunk, |o, v| {
+            mix::<V, M, K>(&tables, chunk, |o, v| {
                 v.store(to.offset(o as isize * stride).add(done))
             });
         }
@@ -295,10 +284,10 @@ unsafe fn split<V: Vector, M: Method<V>, const K: usize>(
 /// # Safety
 ///
 /// The CPU has `V` and what the method says; `input` and `output` may be called with numbers below that of the rows, which
-/// is `K`.
+/// is `K`. The tables are those of the weave.
 #[inline(always)]
 unsafe fn mix<V: Vector, M: Method<V>, const K: usize>(
-    weave: &Weave,
+    tables: &M::Tables,
     input: impl Fn(usize) -> V,
     output: impl Fn(usize, V),
 ) {
@@ -308,7 +297,7 @@ unsafe fn mix<V: Vector, M: Method<V>, const K: usize>(
     }
     for o in 0..K {
         // SAFETY: the caller's promise.
-        unsafe { output(o, M::output(weave, &inputs, o)) }
+        unsafe { output(o, M::output(tables, &inputs, o)) }
     }
 }
 
@@ -377,9 +366,14 @@ mod tests {
         assert_eq!(weave.tables[1][..4], [128, 0, 128, 128]);
 
         let weave = Weave::new(1, (3, 100), 100, true, false, Around::default(), true);
-        let (first, second) = (&weave.picks[0], &weave.picks[1]);
-        assert_eq!(first.places[..5], [0, 64, 0, 1, 65]);
-        assert_eq!(second.places[..6], [0, 0, 0, 0, 0, 1]);
-        assert_eq!((first.kept & 15, second.kept & 15), (0b1011, 0b0100));
+        let pick = &weave.picks[0];
+        assert_eq!(
+            (&pick.first[..2], &pick.first[3..5]),
+            (&[0, 64][..], &[1, 65][..])
+        );
+        assert_eq!(
+            (pick.last[2], pick.last[5], pick.of_last & 63),
+            (0, 1, 0b10_0100)
+        );
     }
 }

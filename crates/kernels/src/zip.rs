@@ -47,6 +47,22 @@ pub(crate) fn fits(width: usize, rows: usize) -> bool {
     matches!(rows, 2 | 4) && rows * width < 16
 }
 
+/// Which byte of a lane goes to each, of numbers that [`fits`] takes: powers of two, so that nothing is divided.
+fn table(width: usize, rows: usize, join: bool) -> [u8; 16] {
+    let (w, r) = (width.trailing_zeros(), rows.trailing_zeros());
+    let mut table = [0; 16];
+    for byte in 0..16 {
+        let (element, at) = (byte >> w, byte & (width - 1));
+        let part = ((element & (rows - 1)) << (4 - r)) + (element >> r << w) + at;
+        if join {
+            table[byte] = part as u8;
+        } else {
+            table[part] = byte as u8;
+        }
+    }
+    table
+}
+
 impl Zip {
     /// `outer` are the loops around the one over rows and the one over elements; the innermost of them are taken out.
     pub(crate) fn new(
@@ -60,16 +76,6 @@ impl Zip {
     ) -> Zip {
         debug_assert!(fits(width, rows));
         let bytes = len * width;
-        let mut table = [0; 16];
-        for byte in 0..16 {
-            let (element, at) = (byte / width, byte % width);
-            let part = element % rows * (16 / rows) + element / rows * width + at;
-            if join {
-                table[byte] = part as u8;
-            } else {
-                table[part] = byte as u8;
-            }
-        }
         let mut along = ONCE;
         if stream
             && !join
@@ -88,7 +94,7 @@ impl Zip {
             stride,
             join,
             stream,
-            table,
+            table: table(width, rows, join),
             ahead: next * (NEXT / next).max(1),
             along,
             around,

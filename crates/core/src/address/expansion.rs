@@ -186,8 +186,8 @@ impl Expansion {
             lows.push(low);
         }
         slots.truncate(first);
-        slots.extend(highs);
-        slots.extend(lows);
+        slots.extend_from_slice(&highs);
+        slots.extend_from_slice(&lows);
         let mut product = product / before;
         for slot in &slots[first..] {
             product = product.checked_mul(slot.extent)?;
@@ -197,6 +197,9 @@ impl Expansion {
 
     /// One slot for the combined index of several, given major to minor.
     fn join(&mut self, slots: &[Slot]) -> Slot {
+        if let [slot] = slots {
+            return *slot;
+        }
         let members: SmallVec<[(NodeId, i64); 4]> = slots
             .iter()
             .filter_map(|slot| slot.node.map(|node| (node, slot.extent)))

@@ -53,6 +53,20 @@ impl<L> std::ops::Deref for SmallLoops<L> {
 }
 
 impl MoveBox {
+    /// Both at once: one loop nest inside the other.
+    pub(super) fn with(&self, other: &MoveBox) -> MoveBox {
+        let mut both = self.clone();
+        both.add(other);
+        both
+    }
+
+    /// Puts the other's loop nest inside this one's.
+    pub(super) fn add(&mut self, other: &MoveBox) {
+        self.source += other.source;
+        self.destination += other.destination;
+        self.loops.0.extend_from_slice(&other.loops);
+    }
+
     /// Units that it moves.
     pub fn units(&self) -> i64 {
         self.loops.iter().map(|l| l.extent).product()

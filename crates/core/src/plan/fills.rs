@@ -125,7 +125,7 @@ fn image(
         }]);
     }
     let pieces = common_pieces(&Tree::Line(0), &tree, length)?;
-    let region = |piece: super::tree::Piece| Region {
+    let region = |piece: super::MoveBox| Region {
         base: piece.destination,
         loops: piece
             .loops

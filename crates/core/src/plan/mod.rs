@@ -17,7 +17,7 @@ pub(crate) mod tree;
 
 use std::fmt;
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 pub use boxes::{FillBox, MoveBox, SmallLoops};
 pub use change::{ByteOrder, ByteOrders, Change, Encoding};
@@ -34,7 +34,7 @@ use elements::Elements;
 use fills::Region;
 use nest::canonical;
 use side::{Combined, Side};
-use tree::{Piece, TooManyPieces, Tree, common_pieces};
+use tree::{TooManyPieces, Tree, common_pieces};
 
 /// How an array moves from one layout to another: boxes to move and boxes to fill.
 ///
@@ -211,40 +211,31 @@ impl Plan {
             });
             return Ok(());
         }
-        let mut boxes: SmallVec<[Piece; 1]> = smallvec![Piece {
+        let boxes = &mut self.boxes;
+        boxes.push(MoveBox {
             source: from.base,
             destination: to.base,
-            loops: SmallVec::new(),
-        }];
+            loops: SmallLoops(SmallVec::new()),
+        });
         for index in common_indices(from, to)? {
             let pieces = common_pieces(&index.source, &index.destination, index.size)?;
             if boxes.len() * pieces.len() > MAX_BOXES {
                 return Err(TooManyPieces);
             }
-            boxes = match &pieces[..] {
-                [piece] => {
-                    boxes.iter_mut().for_each(|made| made.add(piece));
-                    boxes
+            match &pieces[..] {
+                [piece] => boxes.iter_mut().for_each(|made| made.add(piece)),
+                _ => {
+                    let all = boxes
+                        .iter()
+                        .flat_map(|made| pieces.iter().map(|piece| made.with(piece)));
+                    *boxes = all.collect();
                 }
-                _ => boxes
-                    .iter()
-                    .flat_map(|made| pieces.iter().map(|piece| made.with(piece)))
-                    .collect(),
-            };
+            }
         }
-        self.boxes = boxes
-            .into_iter()
-            .map(|piece| {
-                let mut loops = piece.loops;
-                loops.push(value);
-                canonical(&mut loops);
-                MoveBox {
-                    source: piece.source,
-                    destination: piece.destination,
-                    loops: SmallLoops(loops),
-                }
-            })
-            .collect();
+        for made in boxes {
+            made.loops.0.push(value);
+            canonical(&mut made.loops.0);
+        }
         Ok(())
     }
 

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use smallvec::{SmallVec, smallvec};
 
+use super::boxes::{MoveBox, SmallLoops};
 use super::nest::Loop;
 use crate::address::{Expansion, NodeId, Part};
 
@@ -22,14 +23,6 @@ pub(crate) struct Split {
     pub tile: i64,
     pub high: Tree,
     pub low: Tree,
-}
-
-/// A part of an index's range in which both positions are affine.
-#[derive(Clone, Debug)]
-pub(super) struct Piece {
-    pub source: i64,
-    pub destination: i64,
-    pub loops: SmallVec<[Loop; 6]>,
 }
 
 /// A tree would fall into more pieces than a plan may have.
@@ -146,7 +139,7 @@ impl Side {
     }
 }
 
-/// Splits the range `0..length` into pieces that are affine along both trees.
+/// Splits the range `0..length` into pieces in which both positions are affine.
 ///
 /// Where both trees repeat with a common period, the repetition is a loop and only one period
 /// is cut: tiles of 8 against tiles of 12 are cut at 8, 12 and 16 of every 24.
@@ -154,17 +147,17 @@ pub(super) fn common_pieces(
     source: &Tree,
     destination: &Tree,
     length: i64,
-) -> Result<SmallVec<[Piece; 1]>, TooManyPieces> {
+) -> Result<SmallVec<[MoveBox; 1]>, TooManyPieces> {
     if let (Tree::Line(from), Tree::Line(to)) = (source, destination) {
         // The common case, without the detour.
-        return Ok(smallvec![Piece {
+        return Ok(smallvec![MoveBox {
             source: 0,
             destination: 0,
-            loops: smallvec![Loop {
+            loops: SmallLoops(smallvec![Loop {
                 extent: length,
                 source: *from,
                 destination: *to
-            }],
+            }]),
         }]);
     }
     let side = |tree: &Tree| Side {
@@ -181,19 +174,19 @@ fn refine(
     mut source: Side,
     mut destination: Side,
     mut length: i64,
-    pieces: &mut Vec<Piece>,
+    pieces: &mut Vec<MoveBox>,
 ) -> Result<(), TooManyPieces> {
     while length > 0 {
         source.descend(length);
         destination.descend(length);
         if let (Tree::Line(from), Tree::Line(to)) = (&source.tree, &destination.tree) {
-            let mut piece = Piece {
+            let mut piece = MoveBox {
                 source: source.base,
                 destination: destination.base,
-                loops: SmallVec::new(),
+                loops: SmallLoops(SmallVec::new()),
             };
             if length > 1 {
-                piece.loops.push(Loop {
+                piece.loops.0.push(Loop {
                     extent: length,
                     source: *from,
                     destination: *to,
@@ -250,7 +243,7 @@ fn refine_periods(
     (source, from): (&Side, (Tree, Tree)),
     (destination, to): (&Side, (Tree, Tree)),
     length: i64,
-    pieces: &mut Vec<Piece>,
+    pieces: &mut Vec<MoveBox>,
 ) -> Result<(), TooManyPieces> {
     let side = |tree: &Tree, start: i64, base: i64| Side {
         tree: tree.clone(),
@@ -287,22 +280,6 @@ fn refine_periods(
         done += step;
     }
     Ok(())
-}
-
-impl Piece {
-    /// Both pieces at once: one loop nest inside the other.
-    pub fn with(&self, other: &Piece) -> Piece {
-        let mut both = self.clone();
-        both.add(other);
-        both
-    }
-
-    /// Puts the other loop nest inside this one.
-    pub fn add(&mut self, other: &Piece) {
-        self.source += other.source;
-        self.destination += other.destination;
-        self.loops.extend_from_slice(&other.loops);
-    }
 }
 
 fn common_multiple(a: i64, b: i64) -> Option<i64> {

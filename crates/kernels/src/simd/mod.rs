@@ -95,8 +95,61 @@ pub(crate) trait Vector: Copy {
 
 /// A vector of 64 bytes that are permuted across its lanes. The CPU must have that too where one is used as such.
 pub(crate) trait Picks: Vector {
-    /// The bytes of `a`, and those of `b` from number 64 on, that the 64 `places` say; 0 where `kept` has no bit.
-    unsafe fn pick(a: Self, b: Self, places: &[u8; 64], kept: u64) -> Self;
+    /// The bytes of the first two at the places `first`, from 64 on in the second; where `of_last` has a bit, those of the
+    /// third at the places `last`.
+    unsafe fn pick(from: [Self; 3], first: Self, last: Self, of_last: u64) -> Self;
+    /// The first `count` bytes, or all where there are more; only those are read.
+    unsafe fn load_first(from: *const u8, count: usize) -> Self;
+    /// As `load_first`; only those are written.
+    unsafe fn store_first(self, to: *mut u8, count: usize);
+}
+
+/// Which bytes of three registers are [picked](Picks::pick).
+#[derive(Debug, Clone)]
+pub(crate) struct Pick {
+    /// Places in the first register, and behind it in the second,
+    pub(crate) first: [u8; 64],
+    /// and in the third.
+    pub(crate) last: [u8; 64],
+    /// A bit for each byte that comes from the third.
+    pub(crate) of_last: u64,
+}
+
+impl Default for Pick {
+    /// The first register's first byte everywhere.
+    fn default() -> Pick {
+        Pick {
+            first: [0; 64],
+            last: [0; 64],
+            of_last: 0,
+        }
+    }
+}
+
+impl Pick {
+    /// The byte at `to` comes from this place of a register.
+    pub(crate) fn set(&mut self, to: usize, register: usize, from: usize) {
+        if register < 2 {
+            self.first[to] = (register * 64 + from) as u8;
+        } else {
+            self.last[to] = from as u8;
+            self.of_last |= 1 << to;
+        }
+    }
+
+    /// In registers.
+    ///
+    /// # Safety
+    ///
+    /// The CPU has `V`.
+    #[inline(always)]
+    pub(crate) unsafe fn load<V: Picks>(&self) -> (V, V, u64) {
+        // SAFETY: the caller's promise; the vector has 64 bytes.
+        unsafe {
+            let (first, last) = (V::load(self.first.as_ptr()), V::load(self.last.as_ptr()));
+            (first, last, self.of_last)
+        }
+    }
 }
 
 /// An instruction set: its vectors from wide to narrow. Equal types where it has fewer than three.

@@ -164,12 +164,33 @@ parts64, |v| {
 
 impl Picks for Zmm {
     #[inline(always)]
-    unsafe fn pick(a: Self, b: Self, places: &[u8; 64], kept: u64) -> Self {
-        // SAFETY: the caller vouches for the CPU, VBMI included; there are 64 places.
+    unsafe fn pick([a, b, c]: [Self; 3], first: Self, last: Self, of_last: u64) -> Self {
+        // SAFETY: the caller vouches for the CPU, VBMI included.
         Zmm(unsafe {
-            let places = load_zmm(places.as_ptr().cast());
-            _mm512_maskz_permutex2var_epi8(kept, a.0, places, b.0)
+            let picked = _mm512_permutex2var_epi8(a.0, first.0, b.0);
+            _mm512_mask_permutexvar_epi8(picked, of_last, last.0, c.0)
         })
+    }
+
+    #[inline(always)]
+    unsafe fn load_first(from: *const u8, count: usize) -> Self {
+        // SAFETY: the caller's promise; bytes without a bit are not read.
+        Zmm(unsafe { _mm512_maskz_loadu_epi8(first_bits(count), from.cast()) })
+    }
+
+    #[inline(always)]
+    unsafe fn store_first(self, to: *mut u8, count: usize) {
+        // SAFETY: the caller's promise; bytes without a bit are not written.
+        unsafe { _mm512_mask_storeu_epi8(to.cast(), first_bits(count), self.0) }
+    }
+}
+
+/// So many bits from the lowest on, or all 64.
+#[inline(always)]
+fn first_bits(count: usize) -> u64 {
+    match count {
+        64.. => u64::MAX,
+        count => (1 << count) - 1,
     }
 }
 

@@ -1,19 +1,13 @@
 //! How the bytes of a few registers are mixed.
 
-use super::Weave;
-use crate::simd::{Picks, Vector};
+use std::sync::OnceLock;
 
-/// Bytes of two registers.
-#[derive(Debug, Clone)]
-pub(super) struct Pick {
-    pub(super) places: [u8; 64],
-    /// A bit for each byte that comes from these.
-    pub(super) kept: u64,
-}
+use super::Weave;
+use crate::simd::{Pick, Picks, Vector};
 
 /// Calls `f` with each byte of `rows` outputs of `N` bytes each: the output and the place in it, the input and the place
 /// in that.
-pub(super) fn mixed<const N: usize>(
+fn mixed<const N: usize>(
     width: usize,
     rows: usize,
     join: bool,
@@ -34,12 +28,62 @@ pub(super) fn mixed<const N: usize>(
     }
 }
 
+type Once<T> = OnceLock<Box<[T]>>;
+
+/// What weaves of a width and a number of rows share, in either direction: made for the first of them, and kept.
+struct Shared<T>([[[Once<T>; 2]; 16]; 4]);
+
+impl<T> Shared<T> {
+    const fn new() -> Self {
+        Shared([const { [const { [const { OnceLock::new() }; 2] }; 16] }; 4])
+    }
+
+    fn get(&self, width: usize, rows: usize, join: bool, make: impl FnOnce() -> Vec<T>) -> &[T] {
+        let place = &self.0[width.trailing_zeros() as usize][rows][usize::from(join)];
+        place.get_or_init(|| make().into_boxed_slice())
+    }
+}
+
+/// The tables of [`Shuffled`].
+pub(super) fn tables(width: usize, rows: usize, join: bool) -> &'static [[u8; 16]] {
+    static TABLES: Shared<[u8; 16]> = Shared::new();
+    TABLES.get(width, rows, join, || {
+        let mut tables = vec![[0x80; 16]; rows * rows];
+        mixed::<16>(width, rows, join, |output, at, input, from| {
+            tables[output * rows + input][at] = from as u8;
+        });
+        tables
+    })
+}
+
+/// The picks of [`Picked`], one for each of three outputs.
+pub(super) fn picks(width: usize, join: bool) -> &'static [Pick] {
+    static PICKS: Shared<Pick> = Shared::new();
+    PICKS.get(width, 3, join, || {
+        let mut picks = vec![Pick::default(); 3];
+        mixed::<64>(width, 3, join, |output, at, input, from| {
+            picks[output].set(at, input, from);
+        });
+        picks
+    })
+}
+
 /// How registers of inputs become registers of outputs.
 ///
 /// # Safety of the functions
 ///
 /// All require that the CPU has `V`, and that `k` is the number of the rows.
 pub(super) trait Method<V> {
+    /// What the registers are mixed by. A copy, as what is in memory would be read again after every store.
+    type Tables: Copy;
+
+    /// Those of a weave.
+    ///
+    /// # Safety
+    ///
+    /// The weave is one of this method.
+    unsafe fn tables(weave: &Weave) -> Self::Tables;
+
     /// Register `i` of `k` from a run.
     ///
     /// # Safety
@@ -58,14 +102,21 @@ pub(super) trait Method<V> {
     ///
     /// # Safety
     ///
-    /// `K` is the number of the rows; `o` is below it.
-    unsafe fn output<const K: usize>(weave: &Weave, inputs: &[V; K], o: usize) -> V;
+    /// `K` is the number of the rows; `o` is below it; the tables are those of the weave.
+    unsafe fn output<const K: usize>(tables: &Self::Tables, inputs: &[V; K], o: usize) -> V;
 }
 
 /// By shuffles within lanes: every lane does a chunk of its own.
 pub(super) struct Shuffled;
 
 impl<V: Vector> Method<V> for Shuffled {
+    type Tables = *const [u8; 16];
+
+    #[inline(always)]
+    unsafe fn tables(weave: &Weave) -> Self::Tables {
+        weave.tables.as_ptr()
+    }
+
     #[inline(always)]
     unsafe fn take(run: *const u8, i: usize, k: usize) -> V {
         // SAFETY: the chunk of lane l is 16 * k bytes long.
@@ -79,10 +130,10 @@ impl<V: Vector> Method<V> for Shuffled {
     }
 
     #[inline(always)]
-    unsafe fn output<const K: usize>(weave: &Weave, inputs: &[V; K], o: usize) -> V {
+    unsafe fn output<const K: usize>(tables: &Self::Tables, inputs: &[V; K], o: usize) -> V {
         // SAFETY: there are K * K tables; the CPU has `V`.
         unsafe {
-            let table = |i: usize| V::splat_lane(weave.tables.get_unchecked(o * K + i).as_ptr());
+            let table = |i: usize| V::splat_lane(tables.add(o * K + i).cast());
             let mut v = inputs[0].shuffle(table(0));
             for (i, input) in inputs.iter().enumerate().skip(1) {
                 v = v.or(input.shuffle(table(i)));
@@ -92,10 +143,19 @@ impl<V: Vector> Method<V> for Shuffled {
     }
 }
 
-/// By picking bytes of two registers at once. The CPU can do that.
+/// By picking bytes of three registers. The CPU can do that, and there are three rows.
 pub(super) struct Picked;
 
 impl<V: Picks> Method<V> for Picked {
+    /// Places in the first two registers, in the third, and which are of the third, for each output.
+    type Tables = [(V, V, u64); 3];
+
+    #[inline(always)]
+    unsafe fn tables(weave: &Weave) -> Self::Tables {
+        // SAFETY: the CPU has `V`.
+        std::array::from_fn(|o| unsafe { weave.picks[o].load::<V>() })
+    }
+
     #[inline(always)]
     unsafe fn take(run: *const u8, i: usize, _k: usize) -> V {
         // SAFETY: the caller's promise.
@@ -109,20 +169,9 @@ impl<V: Picks> Method<V> for Picked {
     }
 
     #[inline(always)]
-    unsafe fn output<const K: usize>(weave: &Weave, inputs: &[V; K], o: usize) -> V {
-        let pairs = K.div_ceil(2);
-        // SAFETY: there are K * pairs picks; a last input without another is paired with itself, of which nothing is
-        // picked.
-        unsafe {
-            let pair = |i: usize| {
-                let Pick { places, kept } = weave.picks.get_unchecked(o * pairs + i);
-                V::pick(inputs[2 * i], inputs[(2 * i + 1).min(K - 1)], places, *kept)
-            };
-            let mut v = pair(0);
-            for i in 1..pairs {
-                v = v.or(pair(i));
-            }
-            v
-        }
+    unsafe fn output<const K: usize>(tables: &Self::Tables, inputs: &[V; K], o: usize) -> V {
+        let (first, last, of_last) = tables[o];
+        // SAFETY: the CPU has `V`.
+        unsafe { V::pick([inputs[0], inputs[1], inputs[2]], first, last, of_last) }
     }
 }

@@ -16,12 +16,12 @@ pub(crate) struct Job {
     end: usize,
 }
 
-/// Boxed, so that jobs stay small: they are handed on several times until they have their place.
+/// Small, since jobs are handed on several times until they have their place.
 #[derive(Clone, Debug)]
 enum Work {
-    Move(Box<Move>),
+    Move(Move),
     Recode(Box<Recode>),
-    Fill(Box<Fill>),
+    Fill(Fill),
     FillBits(Box<FillBits>),
 }
 
@@ -79,7 +79,7 @@ impl Job {
         let work = match recoding {
             None => {
                 let kernel = Move::tuned(from as usize, source, first, &loops, tuning)?;
-                Work::Move(Box::new(kernel))
+                Work::Move(kernel)
             }
             Some(recoding) => {
                 let kernel = Recode::tuned(recoding, source, first, &loops, tuning)?;
@@ -114,7 +114,7 @@ impl Job {
             Work::FillBits(Box::new(kernel))
         } else {
             let pattern = &made.pattern[..scale as usize];
-            Work::Fill(Box::new(Fill::tuned(pattern, first, &loops, tuning)?))
+            Work::Fill(Fill::tuned(pattern, first, &loops, tuning)?)
         };
         Ok(Job::new(
             work,

@@ -15,7 +15,7 @@ mod sharing;
 mod windows;
 
 use minormajor_core::ArrayShape;
-use minormajor_core::plan::{Change, Plan};
+use minormajor_core::plan::{Change, MoveBox, Plan};
 use minormajor_kernels::{Kernel, Scratch, Sequence, Tuning};
 use smallvec::SmallVec;
 
@@ -84,8 +84,7 @@ pub struct Relayout {
     unit_bytes: Option<usize>,
     source_bytes: usize,
     destination_bytes: usize,
-    /// Bytes of the destination in which every box reads runs of `windows::RUN` bytes of the
-    /// source.
+    /// That of the plan, where the destination may be cut.
     reach: usize,
     /// 0 for as many as the machine runs at once.
     threads: usize,
@@ -133,6 +132,17 @@ pub fn relayout(
     Ok(destination)
 }
 
+/// Bytes of the destination in which every box reads runs of `windows::RUN` bytes of the source.
+fn reach(plan: &Plan) -> usize {
+    let [from, to] = [plan.source_unit_bits(), plan.destination_unit_bits()];
+    let of = |made: &MoveBox| {
+        let along = made.loops.iter().find(|l| l.source.abs() == 1)?;
+        let units = along.extent.min(8 * windows::RUN as i64 / from);
+        Some((units * along.destination.abs() * to / 8) as usize)
+    };
+    plan.boxes().iter().filter_map(of).max().unwrap_or(0)
+}
+
 impl Relayout {
     /// Prepares a plan.
     ///
@@ -164,22 +174,14 @@ impl Relayout {
         };
         let source_bytes = fits(plan.source_bytes())?;
         let destination_bytes = fits(plan.destination_bytes())?;
-        let [from, to] = [plan.source_unit_bits(), plan.destination_unit_bits()];
         let mut moves = SmallVec::with_capacity(plan.boxes().len());
-        let mut reach = 0;
         for made in plan.boxes() {
-            let along = made.loops.iter().find(|l| l.source.abs() == 1);
-            let run = along.map_or(0, |l| {
-                let units = l.extent.min(8 * windows::RUN as i64 / from);
-                (units * l.destination.abs() * to / 8) as usize
-            });
-            reach = reach.max(run);
             moves.push(Job::of_move(plan, made, tuning)?);
         }
         let fills = plan.fills().iter();
         let fills = fills.map(|made| Job::of_fill(plan, made, tuning));
         let fills = fills.collect::<Result<Vec<_>, _>>()?;
-        let unit_bytes = (to / 8).max(1) as usize;
+        let unit_bytes = (plan.destination_unit_bits() / 8).max(1) as usize;
         let unit_bytes = match plan.change() {
             Change::Values { destination, .. }
                 if destination.element_type.byte_width() as usize != unit_bytes =>
@@ -188,10 +190,10 @@ impl Relayout {
             }
             _ => Some(unit_bytes),
         };
-        let sequence = if destination_bytes > SMALLEST_PART {
-            job::sequence(&moves, &fills, tuning)
-        } else {
-            None
+        // A small destination is not cut.
+        let (sequence, reach) = match destination_bytes {
+            ..=SMALLEST_PART => (None, 0),
+            _ => (job::sequence(&moves, &fills, tuning), reach(plan)),
         };
         Ok(Relayout {
             moves,
