@@ -23,10 +23,10 @@ pub(crate) struct Onward {
 
 impl Onward {
     /// For a run of so many bytes; so many ahead, where that is enough.
-    pub(crate) fn along(run: usize, ahead: usize) -> Onward {
+    pub(crate) fn along(run: usize, ahead: isize) -> Onward {
         // Of a short one, most of what is asked for would be others'.
         let step = if run >= LONG { LINE as isize } else { 0 };
-        Onward::new(step, ahead as isize)
+        Onward::new(step, ahead)
     }
 
     /// For places `step` bytes apart; so many bytes ahead, where that is enough.

@@ -8,6 +8,7 @@
 use std::mem::MaybeUninit;
 
 use crate::block::rounds;
+use crate::onward::Onward;
 use crate::runs;
 use crate::simd::{LINE, Vector, prefetch};
 use crate::weave::Weave;
@@ -28,7 +29,7 @@ pub(crate) unsafe fn join<V: Vector>(
     from: *const u8,
     to: *mut u8,
     length: usize,
-    ahead: isize,
+    onward: Onward,
 ) {
     const LANE: usize = 16;
     let (k, row) = (weave.rows(), weave.stride());
@@ -42,7 +43,7 @@ pub(crate) unsafe fn join<V: Vector>(
             let run = to.add(done * k);
             let v = rounds::<V, 1>(|i| {
                 let row = from.offset(i.min(k - 1) as isize * row).add(done);
-                prefetch(row.wrapping_offset(ahead));
+                prefetch(onward.of(row));
                 V::load(row)
             });
             for (m, v) in v.into_iter().enumerate() {
@@ -74,7 +75,7 @@ pub(crate) unsafe fn split<V: Vector>(
     to: *mut u8,
     stride: isize,
     length: usize,
-    ahead: isize,
+    onward: Onward,
 ) {
     const LANE: usize = 16;
     let k = weave.rows();
@@ -90,7 +91,7 @@ pub(crate) unsafe fn split<V: Vector>(
         unsafe {
             let run = from.add(done * k);
             for line in (0..V::BYTES * k).step_by(LINE) {
-                prefetch(run.wrapping_offset(ahead).wrapping_add(line));
+                prefetch(onward.of(run.wrapping_add(line)));
             }
             let v = rounds::<V, 1>(|i| {
                 if i + 1 < LANE {

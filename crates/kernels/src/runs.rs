@@ -434,7 +434,7 @@ pub(crate) unsafe fn stream_near<V: Vector>(from: *const u8, to: *mut u8, length
 #[inline(always)]
 pub(crate) unsafe fn stream<V: Vector>(from: *const u8, to: *mut u8, length: usize) {
     const BLOCK: usize = 4 * LINE;
-    const FAR: usize = 2048;
+    const FAR: isize = 2048;
     let mut at = 0;
     // SAFETY: all offsets are inside the run; after the head, the destination is aligned to lines.
     unsafe {

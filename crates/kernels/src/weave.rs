@@ -15,6 +15,7 @@
 use std::marker::PhantomData;
 
 use crate::around::{Around, Each};
+use crate::onward::Onward;
 use crate::padded;
 use crate::plane::At;
 use crate::simd::{Pick, Picks, Set, Vector, Work, prefetch};
@@ -188,13 +189,13 @@ impl<V: Vector, M: Method<V>, const K: usize> Each for Rows<'_, V, M, K> {
     #[inline(always)]
     unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
         let weave = self.weave;
-        let (length, ahead) = (weave.len * weave.width, AHEAD as isize);
+        let (length, onward) = (weave.len * weave.width, Onward::new(0, AHEAD as isize));
         // SAFETY: the caller's promise.
         unsafe {
             if weave.join {
-                join::<V, M, K>(weave, from, to, length, ahead);
+                join::<V, M, K>(weave, from, to, length, onward);
             } else {
-                split::<V, M, K>(weave, from, to, weave.stride, length, ahead);
+                split::<V, M, K>(weave, from, to, weave.stride, length, onward);
             }
         }
     }
@@ -212,12 +213,12 @@ unsafe fn join<V: Vector, M: Method<V>, const K: usize>(
     from: *const u8,
     to: *mut u8,
     length: usize,
-    ahead: isize,
+    onward: Onward,
 ) {
     // SAFETY: the caller's promise; there are less than 16 rows, so this says that they are transposed.
     unsafe {
         if K == 16 {
-            return padded::join::<V>(weave, from, to, length, ahead);
+            return padded::join::<V>(weave, from, to, length, onward);
         }
     }
     // SAFETY: the caller's promise.
@@ -230,7 +231,7 @@ unsafe fn join<V: Vector, M: Method<V>, const K: usize>(
             let run = to.add(done * K);
             let row = |i: usize| {
                 let row = from.offset(i as isize * weave.stride).add(done);
-                prefetch(row.wrapping_offset(ahead));
+                prefetch(onward.of(row));
                 V::load(row)
             };
             mix::<V, M, K>(&tables, row, |o, v| M::put(v, run, o, K));
@@ -252,12 +253,12 @@ unsafe fn split<V: Vector, M: Method<V>, const K: usize>(
     to: *mut u8,
     stride: isize,
     length: usize,
-    ahead: isize,
+    onward: Onward,
 ) {
     // SAFETY: as `join`.
     let tables = unsafe {
         if K == 16 {
-            return padded::split::<V>(weave, from, to, stride, length, ahead);
+            return padded::split::<V>(weave, from, to, stride, length, onward);
         }
         M::tables(weave)
     };
@@ -268,7 +269,7 @@ unsafe fn split<V: Vector, M: Method<V>, const K: usize>(
         unsafe {
             let run = from.add(done * K);
             let chunk = |i: usize| {
-                prefetch(run.wrapping_offset(ahead).wrapping_add(i * V::BYTES));
+                prefetch(onward.of(run.wrapping_add(i * V::BYTES)));
                 M::take(run, i, K)
             };
             mix::<V, M, K>(&tables, chunk, |o, v| {

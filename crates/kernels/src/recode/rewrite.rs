@@ -266,7 +266,7 @@ unsafe fn bytes_of<R: Rewrite, S: Half, const STREAM: bool>(
     // SAFETY: everything that is read or written is of the first `bytes` bytes' elements.
     unsafe {
         let aligned = R::FROM >= 8 || from.bit & 7 == 0;
-        let onward = Onward::along(bytes * R::FROM / R::TO, AHEAD);
+        let onward = Onward::along(bytes * R::FROM / R::TO, AHEAD as isize);
         if aligned {
             while done + LINE <= bytes {
                 let from = at::<R>(from, done);

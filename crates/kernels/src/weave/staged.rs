@@ -14,6 +14,7 @@ use std::mem::MaybeUninit;
 use super::method::Method;
 use super::{Weave, join, split};
 use crate::around::Iterations;
+use crate::onward::Onward;
 use crate::pen::Pen;
 use crate::plane::At;
 use crate::runs;
@@ -143,7 +144,13 @@ pub(super) unsafe fn run<V: Vector, M: Method<V>, const K: usize>(weave: &Weave,
             // a piece, with what was begun before them. A row of more than one piece has at least a line in each.
             unsafe {
                 if weave.join {
-                    join::<V, M, K>(weave, piece.from, stage, piece.length, ahead);
+                    join::<V, M, K>(
+                        weave,
+                        piece.from,
+                        stage,
+                        piece.length,
+                        Onward::new(0, ahead),
+                    );
                 } else {
                     if let (false, false, Some(before)) = (together, piece.first, before) {
                         for row in 0..k {
@@ -152,7 +159,8 @@ pub(super) unsafe fn run<V: Vector, M: Method<V>, const K: usize>(weave: &Weave,
                         }
                     }
                     let to = stage.add(start);
-                    split::<V, M, K>(weave, piece.from, to, pitch as isize, piece.length, ahead);
+                    let onward = Onward::along(bytes * k, ahead);
+                    split::<V, M, K>(weave, piece.from, to, pitch as isize, piece.length, onward);
                 }
             }
         }
