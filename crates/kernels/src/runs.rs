@@ -3,7 +3,8 @@
 //! Run (p, q) lies at `rows(p) + q * run` in the source and at `columns(q) + p * run` in the destination: a plane whose
 //! elements are runs. Walking it in strips reads each row forward and writes each column in long pieces, so short runs
 //! cost no more than long ones. Above the cache, the runs ahead are prefetched, and pieces whose runs are not whole lines
-//! are put together in the first-level cache and streamed from there.
+//! are put together in the first-level cache and streamed from there, as many columns at once as fit: so a good piece of
+//! each row is read, and asked for, before the next one's.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -15,6 +16,10 @@ use crate::pen::Pen;
 use crate::plane::At;
 use crate::simd::{LINE, Set, Vector, Work, near, own, prefetch};
 use crate::tuning::{followed, waits};
+
+mod staged;
+
+use staged::{Stage, Staged};
 
 /// The most rows of a strip.
 const STRIP: usize = 128;
@@ -233,39 +238,28 @@ struct Strips<'a, P, V> {
     vector: PhantomData<V>,
 }
 
-#[repr(align(64))]
-struct Staging(MaybeUninit<[u8; PIECE]>);
-
 impl<P: Piece, V: Vector> Work for Strips<'_, P, V> {
     #[inline(always)]
     unsafe fn work(self) {
-        let Strips {
-            runs, at, piece, ..
-        } = self;
-        let At {
-            source,
-            destination,
-            upcoming,
-        } = at;
         let &Runs {
             run,
             ref rows,
             ref columns,
             ..
-        } = runs;
+        } = self.runs;
+        let At {
+            source,
+            destination,
+            upcoming,
+        } = self.at;
         let strip = (PIECE / run).clamp(1, STRIP.min(followed()));
-        let far = AHEAD.div_ceil(run).min(columns.len);
-        let whole_lines = run.is_multiple_of(LINE);
-        // Pieces that follow one another share the lines where they meet.
-        let follow = rows.len <= strip && columns.first_stride() == (rows.len * run) as isize;
-        let long = P::SAME && run >= LONG && waits();
-        let lead = (!follow && waits()).then(|| LEAD.div_ceil(strip * run));
-        let mut stage = Staging(MaybeUninit::uninit());
-        let stage = stage.0.as_mut_ptr().cast::<u8>();
+        let whole_lines = (run | destination as usize).is_multiple_of(LINE)
+            && columns.is_multiple_of(LINE as isize);
+        let straight = P::SAME && (run > PIECE || whole_lines || (run >= LONG && waits()));
         let (mut from, mut next) = (Pointers::<STRIP>::new(), Pointers::<STRIP>::new());
-        let mut to = Pointers::<1>::new();
+        let mut stages = [const { Stage(MaybeUninit::uninit()) }; 2];
         // SAFETY: the CPU has `V`.
-        let mut pen = unsafe { Pen::<V>::new() };
+        let mut staged = unsafe { Staged::<V>::new(self.runs, strip, &mut stages) };
         let mut ahead = rows.cursor(0);
         next.take(&mut ahead, source, strip);
         let mut p = 0;
@@ -277,55 +271,77 @@ impl<P: Piece, V: Vector> Work for Strips<'_, P, V> {
             } else {
                 next.take(&mut rows.cursor(0), upcoming, strip);
             }
-            let mut walk = columns.cursor(0);
-            let mut edges = columns.cursor(lead.unwrap_or(0).min(columns.len - 1));
-            for q in 0..columns.len {
-                if lead.is_some() {
-                    to.take(&mut edges, destination, 1);
-                    own_edges(to[0].wrapping_add(p * run), count * run);
-                }
-                to.take(&mut walk, destination, 1);
-                let at = to[0].wrapping_add(p * run).cast_mut();
-                // SAFETY: runs (p.., q) are readable and their piece of the destination writable by the caller's
-                // promise; a piece of more than one run, or of one that fits, fits the stage.
-                unsafe {
-                    let (rows_ahead, q_ahead) = if q + far < columns.len {
-                        (&from, q + far)
-                    } else {
-                        (&next, q + far - columns.len)
-                    };
-                    let direct = P::SAME
-                        && (run > PIECE || (whole_lines && (at as usize).is_multiple_of(LINE)));
-                    for (r, from) in from[..count].iter().enumerate() {
-                        if run <= PIECE {
-                            let ahead = rows_ahead[r].wrapping_add(q_ahead * run);
-                            for line in (0..run).step_by(LINE) {
-                                prefetch(ahead.wrapping_add(line));
-                            }
-                        }
-                        let from = from.add(q * run);
-                        if direct {
-                            stream::<V>(from, at.add(r * run), run);
-                        } else if long {
-                            pen.copy(from, at.add(r * run), run);
-                        } else {
-                            piece.put::<V>(from, stage.add(r * run), run);
-                        }
-                    }
-                    if direct || long {
-                        continue;
-                    }
-                    if follow {
-                        pen.copy(stage, at, count * run);
-                    } else {
-                        stream_near::<V>(stage, at, count * run);
-                    }
+            let (from, to) = (&from[..count], destination.wrapping_add(p * run));
+            // SAFETY: the caller's promise, for these rows.
+            unsafe {
+                if straight {
+                    let own = waits() && !whole_lines && !staged.follow;
+                    self.straight(from, &next, to, (whole_lines, own), &mut staged.pen);
+                } else {
+                    staged.strip(&self.piece, from, &next, to);
                 }
             }
             p += count;
         }
         // SAFETY: as before.
-        unsafe { pen.lift() };
+        unsafe { staged.finish() };
+    }
+}
+
+impl<P: Piece, V: Vector> Strips<'_, P, V> {
+    /// Moves the runs of some rows right from the source; `to` is where they are in the first column.
+    ///
+    /// # Safety
+    ///
+    /// As `run`. If `whole_lines`, all runs are, in the destination. `own` says whether to ask for lines written in part.
+    #[inline(always)]
+    unsafe fn straight(
+        &self,
+        from: &[*const u8],
+        next: &[*const u8],
+        to: *mut u8,
+        (whole_lines, own): (bool, bool),
+        pen: &mut Pen<V>,
+    ) {
+        let &Runs {
+            run, ref columns, ..
+        } = self.runs;
+        let bytes = from.len() * run;
+        let far = AHEAD.div_ceil(run).min(columns.len);
+        let lead = LEAD.div_ceil(bytes);
+        let mut at = Pointers::<1>::new();
+        let mut walk = columns.cursor(0);
+        let mut edges = columns.cursor(lead.min(columns.len - 1));
+        for q in 0..columns.len {
+            if own {
+                at.take(&mut edges, to, 1);
+                own_edges(at[0], bytes);
+            }
+            at.take(&mut walk, to, 1);
+            let at = at[0].cast_mut();
+            let (rows_ahead, q_ahead) = if q + far < columns.len {
+                (from, q + far)
+            } else {
+                (next, q + far - columns.len)
+            };
+            for (r, from) in from.iter().enumerate() {
+                if run <= PIECE {
+                    let ahead = rows_ahead[r].wrapping_add(q_ahead * run);
+                    for line in (0..run).step_by(LINE) {
+                        prefetch(ahead.wrapping_add(line));
+                    }
+                }
+                // SAFETY: run (r, q) is readable and writable by the caller's promise.
+                unsafe {
+                    let from = from.add(q * run);
+                    if whole_lines || run > PIECE {
+                        stream::<V>(from, at.add(r * run), run);
+                    } else {
+                        pen.copy(from, at.add(r * run), run);
+                    }
+                }
+            }
+        }
     }
 }
 
