@@ -268,13 +268,15 @@ unsafe fn split<V: Vector, M: Method<V>, const K: usize>(
         // SAFETY: as `join`.
         unsafe {
             let run = from.add(done * K);
-            let chunk = |i: usize| {
-                prefetch(onward.of(run.wrapping_add(i * V::BYTES)));
-                M::take(run, i, K)
-            };
-            mix::<V, M, K>(&tables, chunk, |o, v| {
-                v.store(to.offset(o as isize * stride).add(done))
-            });
+            // Not where chunks are taken: that is called as a function if it is longer.
+            for line in 0..K {
+                prefetch(onward.of(run.wrapping_add(line * V::BYTES)));
+            }
+            mix::<V, M, K>(
+                &tables,
+                |i| M::take(run, i, K),
+                |o, v| v.store(to.offset(o as isize * stride).add(done)),
+            );
         }
         done += V::BYTES;
     }
