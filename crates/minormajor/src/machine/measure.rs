@@ -146,7 +146,7 @@ impl Buffers {
             // An odd number of lines, so no power of two.
             let line = 8 * LINE / bits;
             let side = ((bytes / bits * 8) as f64).sqrt() as usize;
-            let side = ((side / line - 1) | 1) * line;
+            let side = ((side / line).saturating_sub(1) | 1) * line;
             let (packed, [rows, columns]) = (
                 format!("u{bits}"),
                 ["1,0", "0,1"].map(|order| format!("{order}:E({bits})")),
