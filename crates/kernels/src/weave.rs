@@ -205,7 +205,7 @@ impl<V: Vector, M: Method<V>, const K: usize> Each for Rows<'_, V, M, K> {
 ///
 /// # Safety
 ///
-/// `from` is in the first row; `length` bytes of every row are readable, `k` times as many writable at `to`. `length` is
+/// `from` is in the first row; `length` bytes of every row are readable, and as many together writable at `to`. `length` is
 /// at least a vector.
 #[inline(always)]
 unsafe fn join<V: Vector, M: Method<V>, const K: usize>(
@@ -244,8 +244,8 @@ unsafe fn join<V: Vector, M: Method<V>, const K: usize>(
 ///
 /// # Safety
 ///
-/// `k` times `length` bytes are readable at `from`; `to` is in the first row, and `length` bytes of every row, `stride`
-/// apart, are writable. `length` is at least a vector.
+/// `to` is in the first row; `length` bytes of every row, `stride` apart, are writable, and as many together readable at
+/// `from`. `length` is at least a vector.
 #[inline(always)]
 unsafe fn split<V: Vector, M: Method<V>, const K: usize>(
     weave: &Weave,

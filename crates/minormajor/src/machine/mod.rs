@@ -104,8 +104,8 @@ const ENTRY: f64 = 8.0;
 const START: f64 = 20_000.0;
 
 impl Machine {
-    /// This machine, measured when it is first asked for: that takes about a second, and 128 MiB
-    /// or four times the last-level cache for that while.
+    /// This machine, measured when it is first asked for: that takes some seconds, and
+    /// 128 to 512 MiB, by the last-level cache, for that while.
     pub fn this() -> &'static Machine {
         Machine::with_pages(Pages::Small)
     }
