@@ -1,10 +1,33 @@
 //! The cases: two layouts of one array, with a name whose letters say the suite.
 
 use minormajor::plan::{ByteOrders, MoveBox, PlanError};
-use minormajor::{ArrayShape, Layout, Plan, Shape, TileDimension};
+use minormajor::{ArrayShape, Layout, Plan, Shape, ShapeError, TileDimension};
 
 /// The checked-in cases.
 const LISTED: &str = include_str!("../cases.tsv");
+
+/// Bytes of an array that both sides of which a core's second-level cache holds.
+const IN_THE_CACHES: i64 = 192 << 10;
+/// What sizes become smaller by multiples of, if they are twice as much: what they leave beside lines, tiles and vectors
+/// stays as far as it can.
+const STEPS: [i64; 3] = [128, 16, 1];
+
+/// An array of other sizes in the same layout, with as much padding.
+fn resized(array: &ArrayShape, sizes: &[i64]) -> Result<ArrayShape, ShapeError> {
+    let mut layout = array.require_layout()?.clone();
+    if let Some(value) = layout.padding_value() {
+        let before = array.dimensions().iter().filter_map(|d| d.bound());
+        let padding = layout.padded_dimensions().iter().zip(before);
+        let widths = padding.zip(sizes);
+        let widths: Vec<i64> = widths
+            .map(|((wide, before), now)| wide - before + now)
+            .collect();
+        if !widths.is_empty() {
+            layout = layout.with_padding(widths, value)?;
+        }
+    }
+    ArrayShape::new(array.element_type(), sizes.iter().copied())?.with_layout(layout)
+}
 
 /// A relayout to measure.
 #[derive(Clone, Debug)]
@@ -76,6 +99,25 @@ impl Case {
     /// Where there is none.
     pub fn plan(&self) -> Result<Plan, PlanError> {
         Plan::converting(&self.source, &self.destination, ByteOrders::default())
+    }
+
+    /// The same layouts of an array that a core's caches hold; none where there is no such array.
+    pub fn in_the_caches(&self) -> Option<Case> {
+        let sizes = self.source.dimensions().iter().map(|d| d.bound());
+        let mut sizes: Vec<i64> = sizes.collect::<Option<_>>()?;
+        loop {
+            let mut case = self.clone();
+            case.source = resized(&self.source, &sizes).ok()?;
+            case.destination = resized(&self.destination, &sizes).ok()?;
+            let bytes = [&case.source, &case.destination].map(|side| side.allocated_bytes());
+            if bytes.into_iter().max()?? <= IN_THE_CACHES {
+                return Some(case);
+            }
+            let largest = sizes.iter_mut().max()?;
+            // Half of it, or as near to that as the step allows.
+            let step = STEPS.into_iter().find(|step| *largest >= 2 * step)?;
+            *largest -= *largest / 2 / step * step;
+        }
     }
 
     /// The letters that the name begins with.

@@ -23,6 +23,10 @@ pub const KEPT: &str = "minormajor";
 /// The plan is made, and run once.
 pub const PLANNED: &str = "minormajor, plan made each time";
 
+/// The same layouts of an array that the caches hold, and its time as if it were as large: what is left where memory takes
+/// no time.
+pub const CACHED: &str = "minormajor, in the caches";
+
 /// What destinations hold before a run: no result is right by what was there before.
 const SENTINEL: u8 = 0xee;
 
@@ -119,6 +123,51 @@ impl<F: FnMut(&mut [u8]) -> f64> Contestant for Copy<F> {
     }
 }
 
+/// A relayout of the same layouts in buffers of its own, which the caches hold.
+struct Cached<F> {
+    buffers: Buffers,
+    run: F,
+    /// How much larger the case is, for each thread.
+    larger: f64,
+}
+
+impl Cached<()> {
+    /// None where the array can't be made small enough, or is small.
+    fn of(case: &Case, large: &Relayout, threads: usize) -> Option<impl Contestant + use<>> {
+        if case.is_small() {
+            return None;
+        }
+        let plan = case.in_the_caches()?.plan().ok()?;
+        let relayout = Relayout::new(&plan).ok()?.threads(1);
+        let buffers = Buffers::new(&relayout, Pages::Huge).ok()?;
+        let [bytes, of_large] = [&relayout, large].map(|r| measure::copied_bytes(r) as f64);
+        let run = measure::repeated(move |buffers: &mut Buffers| {
+            let (source, destination) = buffers.parts();
+            let _ = relayout.run(black_box(source), destination);
+        });
+        Some(Cached {
+            buffers,
+            run,
+            larger: of_large / bytes / threads as f64,
+        })
+    }
+}
+
+impl<F: FnMut(&mut Buffers) -> f64> Contestant for Cached<F> {
+    fn name(&self) -> &str {
+        CACHED
+    }
+
+    fn turn(&mut self, _: &mut [u8]) -> Result<f64, String> {
+        Ok(self.larger * (self.run)(&mut self.buffers))
+    }
+
+    /// Its result is another array, which nobody looks at.
+    fn is_right(&mut self, _: &mut [u8], _: &Expected) -> Result<bool, String> {
+        Ok(true)
+    }
+}
+
 /// How to measure.
 pub struct Terms {
     /// One row for each of these numbers.
@@ -185,6 +234,9 @@ pub fn measure(case: &Case, terms: &Terms, peers: &mut Peers) -> Result<Vec<Row>
         let first = &mut arenas[0];
         if case.is_small() {
             first.invite_planner(case, threads);
+        }
+        if let Some(roof) = Cached::of(case, &relayout, threads) {
+            first.contestants.push(Box::new(roof));
         }
         let array = &first.source[..relayout.source_bytes()];
         let invited = peers.invite(case, &plan, array, threads)?;
@@ -343,7 +395,13 @@ mod tests {
                 .collect();
             assert_eq!(
                 who,
-                [(MEMCPY, false), (KEPT, false), (MEMCPY, true), (KEPT, true)]
+                [
+                    (MEMCPY, false),
+                    (KEPT, false),
+                    (CACHED, false),
+                    (MEMCPY, true),
+                    (KEPT, true)
+                ]
             );
             assert!(row.entries.iter().all(|entry| entry.low_s <= entry.median_s
                 && entry.median_s <= entry.high_s

@@ -7,7 +7,7 @@ use minormajor::Pages;
 use minormajor::measure::Times;
 use serde::{Deserialize, Serialize};
 
-use crate::contest::{KEPT, MEMCPY, PLANNED};
+use crate::contest::{CACHED, KEPT, MEMCPY, PLANNED};
 use crate::machine::Machine;
 
 /// The rows that were measured on one machine at one state of the project.
@@ -107,7 +107,7 @@ impl Row {
     pub fn peers(&self) -> impl Iterator<Item = &Entry> {
         self.entries
             .iter()
-            .filter(|entry| ![MEMCPY, KEPT, PLANNED].contains(&entry.name.as_str()))
+            .filter(|entry| ![MEMCPY, KEPT, PLANNED, CACHED].contains(&entry.name.as_str()))
     }
 
     /// The fastest of them.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::case::SUITES;
-use crate::contest::{KEPT, MEMCPY, PLANNED};
+use crate::contest::{CACHED, KEPT, MEMCPY, PLANNED};
 use crate::results::{Results, Row, geometric_mean};
 
 use super::PLOT;
@@ -50,6 +50,7 @@ pub fn page(results: &Results, rows: &[&Row]) -> String {
     text.push_str(&summary::suites(rows));
     let _ = write!(text, "\n![Ratios to memcpy, case by case]({PLOT})\n");
     text.push_str(&predictions(rows));
+    text.push_str(&roofs(rows));
     text.push_str(&behind(rows));
     text.push_str(&peer_means(rows));
     for (suite, words, is_small) in SUITES {
@@ -140,6 +141,65 @@ fn predictions(rows: &[&Row]) -> String {
     }
     format!(
         "\n## Predictions\n\nHow far the plan's prediction is from the measured median.\n\n| suite | threads | cases | median error |\n|---|--:|--:|--:|\n{lines}"
+    )
+}
+
+/// The ratio that a case of a suite should reach.
+fn floor(suite: &str) -> Option<f64> {
+    match suite.trim_start_matches('U') {
+        "A" | "B" | "C" => Some(0.75),
+        "T" => Some(0.8),
+        "P" => Some(0.5),
+        _ => None,
+    }
+}
+
+/// What stands in the way of a row: the time of `memcpy` and that of the same work in the caches, as parts of its own.
+fn stands(memcpy: f64, cached: f64) -> &'static str {
+    if cached >= 0.75 {
+        "work: it takes about as long in the caches"
+    } else if memcpy + cached >= 0.9 {
+        "work and memory, one after the other"
+    } else {
+        "memory: it is read or written in an order that is slower than memcpy's"
+    }
+}
+
+/// What stands in the way of rows that are slower than they should be.
+fn roofs(rows: &[&Row]) -> String {
+    let mut lines = String::new();
+    for row in rows {
+        let (Some(floor), Some(found)) = (floor(&row.suite), row.ratio(false)) else {
+            continue;
+        };
+        let times = [MEMCPY, CACHED, KEPT].map(|name| Some(row.entry(name, false)?.median_s));
+        let [Some(memcpy), Some(cached), Some(kept)] = times else {
+            continue;
+        };
+        if found < floor {
+            let _ = writeln!(
+                lines,
+                "| {} | {} | {found:.2} | {floor:.2} | {:.3} | {:.3} | {:.3} | {} |",
+                row.case,
+                row.threads,
+                1e3 * kept,
+                1e3 * memcpy,
+                1e3 * cached,
+                stands(memcpy / kept, cached / kept)
+            );
+        }
+    }
+    if lines.is_empty() {
+        return lines;
+    }
+    format!(
+        "\n## What stands in the way\n\n\
+         Rows below 0.75 (A, B and C), 0.80 (T) and 0.50 (P). Beside their time stand those of two roofs, measured in the same \
+         rounds: `memcpy`, which is memory without work, and the same two layouts of an array that a core's caches hold, scaled \
+         to as many bytes, which is work without memory. A row that takes as long as both together does nothing of the one \
+         while it waits for the other.\n\n\
+         | case | threads | ratio | wanted | ms | `memcpy`, ms | in the caches, ms | what it waits for |\n\
+         |---|--:|--:|--:|--:|--:|--:|---|\n{lines}"
     )
 }
 

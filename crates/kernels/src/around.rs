@@ -55,9 +55,9 @@ impl Around {
     }
 
     /// The pointers of every iteration, the last loop fastest.
-    pub(crate) fn iterations(&self, source: *const u8, destination: *mut u8) -> Iterations<'_> {
+    pub(crate) fn iterations(&self, source: *const u8, destination: *mut u8) -> Iterations {
         Iterations {
-            around: self,
+            around: *self,
             indices: [0; AROUND],
             next: Some((source, destination)),
         }
@@ -104,13 +104,13 @@ impl Around {
 
 /// See [`Around::iterations`].
 #[derive(Clone)]
-pub(crate) struct Iterations<'a> {
-    around: &'a Around,
+pub(crate) struct Iterations {
+    around: Around,
     indices: [usize; AROUND],
     next: Option<(*const u8, *mut u8)>,
 }
 
-impl Iterator for Iterations<'_> {
+impl Iterator for Iterations {
     type Item = (*const u8, *mut u8);
 
     fn next(&mut self) -> Option<Self::Item> {

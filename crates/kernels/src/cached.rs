@@ -4,12 +4,14 @@
 //! destination. Otherwise both axes are walked strip by strip, as for a plane that streams.
 
 use std::marker::PhantomData;
+use std::ptr::NonNull;
 
 use crate::around::{Around, Each};
 use crate::axis::Pointers;
-use crate::block::{Places, Steps, Table, block, square};
+use crate::block::{Places, Steps, Table, block, square, squares};
 use crate::order::Order;
 use crate::plane::{AHEAD, At, Plane, STRIP, Strips};
+use crate::sequence::stage::Aside;
 use crate::simd::{LINE, Set, Vector, Work, prefetch};
 
 /// Bytes from which on a plane does not fit the second-level cache.
@@ -103,19 +105,34 @@ unsafe fn known<S: Set, O: Order, const W: usize, A: Places, B: Places>(
                 at,
             });
         } else if side >= S::Wide::BYTES {
-            S::enter(Known::<S::Wide, S::Quarter, O, W, _, _> {
-                order,
-                rows,
-                columns,
-                height,
-                breadth,
-                around: &plane.around,
-                crowded,
-                at,
-                vectors: PhantomData,
-            });
+            match at.aside {
+                None => S::enter(Known::<S::Wide, S::Quarter, O, W, _, _, _> {
+                    order,
+                    rows,
+                    columns,
+                    height,
+                    breadth,
+                    around: &plane.around,
+                    crowded,
+                    beside: (),
+                    at,
+                    vectors: PhantomData,
+                }),
+                Some(beside) => S::enter(Known::<S::Wide, S::Quarter, O, W, _, _, _> {
+                    order,
+                    rows,
+                    columns,
+                    height,
+                    breadth,
+                    around: &plane.around,
+                    crowded,
+                    beside,
+                    at,
+                    vectors: PhantomData,
+                }),
+            }
         } else if side >= S::Half::BYTES {
-            S::enter(Known::<S::Half, S::Quarter, O, W, _, _> {
+            S::enter(Known::<S::Half, S::Quarter, O, W, _, _, ()> {
                 order,
                 rows,
                 columns,
@@ -123,11 +140,12 @@ unsafe fn known<S: Set, O: Order, const W: usize, A: Places, B: Places>(
                 breadth,
                 around: &plane.around,
                 crowded,
+                beside: (),
                 at,
                 vectors: PhantomData,
             });
         } else {
-            S::enter(Known::<S::Quarter, S::Quarter, O, W, _, _> {
+            S::enter(Known::<S::Quarter, S::Quarter, O, W, _, _, ()> {
                 order,
                 rows,
                 columns,
@@ -135,10 +153,43 @@ unsafe fn known<S: Set, O: Order, const W: usize, A: Places, B: Places>(
                 breadth,
                 around: &plane.around,
                 crowded,
+                beside: (),
                 at,
                 vectors: PhantomData,
             });
         }
+    }
+}
+
+/// What is done beside a plane.
+trait Beside: Copy {
+    /// Whether it asks for what will be read.
+    const ASKS: bool;
+
+    /// Does the part of it that belongs to so many bytes of the plane.
+    ///
+    /// # Safety
+    ///
+    /// The CPU has `V`.
+    unsafe fn step<V: Vector>(self, bytes: usize);
+}
+
+/// Nothing.
+impl Beside for () {
+    const ASKS: bool = false;
+
+    #[inline(always)]
+    unsafe fn step<V: Vector>(self, _: usize) {}
+}
+
+/// One that is there as long as the plane, and that nobody else has meanwhile.
+impl Beside for NonNull<Aside> {
+    const ASKS: bool = true;
+
+    #[inline(always)]
+    unsafe fn step<V: Vector>(mut self, bytes: usize) {
+        // SAFETY: the caller's promise, and that of whoever calls the plane.
+        unsafe { self.as_mut().step::<V>(bytes) }
     }
 }
 
@@ -157,6 +208,7 @@ impl<S: Set, O: Order, const W: usize> Each for Walked<'_, S, O, W> {
             source,
             destination,
             upcoming: source,
+            aside: None,
         };
         // SAFETY: the caller's promise; each vector is no longer than a column, and 16 bytes no longer than a row.
         unsafe {
@@ -195,7 +247,7 @@ impl<S: Set, O: Order, const W: usize> Each for Walked<'_, S, O, W> {
 ///
 /// As `plane::run`; `rows` and `columns` give the places from a row or a column on. There are at least `V::BYTES / W` rows and
 /// as many columns.
-struct Known<'a, V, Q, O, const W: usize, R, C> {
+struct Known<'a, V, Q, O, const W: usize, R, C, D> {
     order: O,
     rows: R,
     columns: C,
@@ -204,12 +256,15 @@ struct Known<'a, V, Q, O, const W: usize, R, C> {
     around: &'a Around,
     /// Whether few columns are to be written at once.
     crowded: bool,
+    /// What is done after some columns of each square.
+    beside: D,
     at: At,
     vectors: PhantomData<(V, Q)>,
 }
 
-impl<V, Q, O, const W: usize, R, C, A, B> Work for Known<'_, V, Q, O, W, R, C>
+impl<V, Q, O, const W: usize, R, C, A, B, D> Work for Known<'_, V, Q, O, W, R, C, D>
 where
+    D: Beside,
     V: Vector,
     Q: Vector,
     O: Order,
@@ -230,8 +285,9 @@ where
     }
 }
 
-impl<V, Q, O, const W: usize, R, C, A, B> Each for Known<'_, V, Q, O, W, R, C>
+impl<V, Q, O, const W: usize, R, C, A, B, D> Each for Known<'_, V, Q, O, W, R, C, D>
 where
+    D: Beside,
     V: Vector,
     Q: Vector,
     O: Order,
@@ -249,10 +305,11 @@ where
             columns,
             height,
             breadth,
+            beside,
             ..
         } = *self;
         let (n, c) = (V::BYTES / W, Q::BYTES / W);
-        let far = height * breadth * W > NEAR;
+        let far = !D::ASKS && height * breadth * W > NEAR;
         let mut p = 0;
         while p < height {
             let end = (p + STRIP).min(height);
@@ -282,9 +339,10 @@ where
                                 prefetch(rows.at(i).wrapping_add(AHEAD));
                             }
                         }
-                        square::<V, W>(
+                        squares::<V, W, 1>(
                             |i| rows.at(i),
-                            |m, v: V| order.mix(v).store(columns.at(m).cast_mut()),
+                            |_, m, v: V| order.mix(v).store(columns.at(m).cast_mut()),
+                            |_| beside.step::<V>(n * n * W / c),
                         );
                     }
                     r += n;

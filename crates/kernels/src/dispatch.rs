@@ -142,14 +142,14 @@ pub(crate) unsafe fn repeat(isa: Isa, repeat: &Repeat, at: At) {
     unsafe { with_set!(isa, lines::repeat(repeat, at)) }
 }
 
-/// Streams lines of a stage.
+/// Does what is left to do beside a kernel.
 ///
 /// # Safety
 ///
-/// As [`stage::lines`]; that the CPU has the set is proved by `isa`.
-pub(crate) unsafe fn staged_lines(isa: Isa, out: stage::Out<'_>) {
+/// As [`stage::finish`]; that the CPU has the set is proved by `isa`.
+pub(crate) unsafe fn aside(isa: Isa, aside: &mut stage::Aside) {
     // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
-    unsafe { with_set!(isa, stage::lines(out)) }
+    unsafe { with_set!(isa, stage::finish(aside)) }
 }
 
 /// Moves elements one by one.

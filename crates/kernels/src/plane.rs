@@ -17,12 +17,14 @@
 
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::ptr::NonNull;
 
 use crate::around::Around;
 use crate::axis::{Axis, Pointers};
 use crate::block::{Listed, tile};
 use crate::cached::{ROOM, cached, slots};
 use crate::order::{Mixed, Order, Same};
+use crate::sequence::stage::Aside;
 use crate::simd::{LINE, Set, Vector, Work, prefetch, prefetch_near};
 use crate::staged::{PACKED, Packed, Staged};
 use crate::tuning::followed;
@@ -63,6 +65,8 @@ pub(crate) struct At {
     pub(crate) destination: *mut u8,
     /// The source of the plane that will be moved after this one: a hint for prefetching, never read.
     pub(crate) upcoming: *const u8,
+    /// What is done beside.
+    pub(crate) aside: Option<NonNull<Aside>>,
 }
 
 #[derive(Debug, Clone)]
@@ -264,6 +268,7 @@ impl<V: Vector, O: Order, const W: usize, const STREAM: bool> Work for Strips<'_
             source,
             destination,
             upcoming,
+            ..
         } = at;
         let (n, group) = (V::BYTES / W, LINE / W);
         let columns = plane.columns.len;

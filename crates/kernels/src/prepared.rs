@@ -1,5 +1,7 @@
 //! The kernel chosen for a box, and the loops around it.
 
+use std::ptr::NonNull;
+
 use crate::around::Around;
 use crate::axis::Axis;
 use crate::cell::{Cell, Cells};
@@ -12,6 +14,7 @@ use crate::nest::{Loop, Loops};
 use crate::order::{Mixed, Unit};
 use crate::plane::{At, Plane};
 use crate::runs::{Rows, Runs};
+use crate::sequence::stage::Aside;
 use crate::sift::Sift;
 use crate::simd::{LINE, fence};
 use crate::slim::Slim;
@@ -278,23 +281,24 @@ impl Prepared {
     /// they touch from `destination` on must be writable, and the two must not overlap.
     pub(crate) unsafe fn run(&self, source: *const u8, destination: *mut u8) {
         // SAFETY: the caller's promise.
-        unsafe { self.run_before(source, destination, source) };
+        unsafe { self.run_before(source, destination, source, None) };
         if self.stream {
             fence();
         }
     }
 
     /// As `run`, knowing where the source of the box is that will be moved after this one: a hint, never read. What is
-    /// streamed may not be visible to others until the next [`fence`].
+    /// streamed may not be visible to others until the next [`fence`]. What `aside` says is begun meanwhile.
     ///
     /// # Safety
     ///
-    /// As `run`.
+    /// As `run`; both sides of `aside` are there.
     pub(crate) unsafe fn run_before(
         &self,
         source: *const u8,
         destination: *mut u8,
         upcoming: *const u8,
+        aside: Option<NonNull<Aside>>,
     ) {
         // SAFETY: the start is an element of the box.
         let (source, destination) = unsafe {
@@ -310,6 +314,7 @@ impl Prepared {
                     source,
                     destination,
                     upcoming,
+                    aside,
                 })
             };
         }
@@ -324,6 +329,7 @@ impl Prepared {
                     source: source.offset(pending.0),
                     destination: destination.offset(pending.1),
                     upcoming,
+                    aside,
                 });
             }
             pending = next;

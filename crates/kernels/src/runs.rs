@@ -252,6 +252,7 @@ impl<P: Piece, V: Vector> Work for Strips<'_, P, V> {
             source,
             destination,
             upcoming,
+            ..
         } = self.at;
         let strip = (PIECE / run).clamp(1, STRIP.min(followed()));
         let whole_lines = (run | destination as usize).is_multiple_of(LINE)

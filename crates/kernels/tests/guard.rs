@@ -5,7 +5,7 @@ mod common;
 
 use common::guarded::Guarded;
 use common::{Case, Gap, Part, blocks, case, distinct, expected, interleaved, l, retile, tunings};
-use minormajor_kernels::{Fill, Move, Sequence};
+use minormajor_kernels::{Fill, Move, Scratch, Sequence};
 use proptest::prelude::*;
 
 fn runs_between_guards(case: &Case) {
@@ -125,7 +125,9 @@ fn sequences() {
             for at_end in [false, true] {
                 let mut source = Guarded::new(&from, at_end);
                 let mut to = Guarded::new(&vec![common::SENTINEL; want.len()], at_end);
-                sequence.run_window(source.bytes(), to.bytes(), 0).unwrap();
+                sequence
+                    .run_window(source.bytes(), to.bytes(), 0, &mut Scratch::default())
+                    .unwrap();
                 assert!(
                     to.bytes() == want,
                     "{tuning:?}, back {back}, at end {at_end}"

@@ -3,7 +3,9 @@
 mod common;
 
 use common::{Gap, Part, SENTINEL, distinct, retile, tunings};
-use minormajor_kernels::{Fill, FillLoop, Loop, Move, NestError, Sequence, Stores, Tuning};
+use minormajor_kernels::{
+    Fill, FillLoop, Loop, Move, NestError, Scratch, Sequence, Stores, Tuning,
+};
 use proptest::prelude::*;
 
 fn check(width: usize, parts: &[Part], gaps: &[Gap], windows: usize) -> bool {
@@ -31,6 +33,7 @@ fn check(width: usize, parts: &[Part], gaps: &[Gap], windows: usize) -> bool {
             continue;
         };
         ordered = true;
+        let mut scratch = Scratch::default();
         let mut cuts: Vec<usize> = sequence.cuts(windows).collect();
         assert!(
             cuts.is_sorted() && cuts.iter().all(|&c| c > 0 && c < length),
@@ -42,7 +45,7 @@ fn check(width: usize, parts: &[Part], gaps: &[Gap], windows: usize) -> bool {
             let mut to = vec![SENTINEL; want.len()];
             for pair in cuts.windows(2) {
                 sequence
-                    .run_window(&from, &mut to[pair[0]..pair[1]], pair[0])
+                    .run_window(&from, &mut to[pair[0]..pair[1]], pair[0], &mut scratch)
                     .unwrap();
             }
             let differs = to.iter().zip(&want).position(|(a, b)| a != b);
@@ -50,7 +53,7 @@ fn check(width: usize, parts: &[Part], gaps: &[Gap], windows: usize) -> bool {
         }
         let short = &from[..from.len() - 1];
         let mut to = vec![SENTINEL; want.len()];
-        let error = sequence.run_window(short, &mut to, 0);
+        let error = sequence.run_window(short, &mut to, 0, &mut scratch);
         assert!(matches!(error, Err(NestError::TooShort { .. })));
         assert!(to.iter().all(|&b| b == SENTINEL));
     }
@@ -164,7 +167,7 @@ fn a_window_between_cuts_is_an_error() {
         .collect();
     let sequence = Sequence::new(moves.iter(), [].iter(), &tuning).unwrap();
     let from = distinct(moves.iter().map(Move::source_len).max().unwrap());
-    let result = sequence.run_window(&from, &mut [0; 1001], 0);
+    let result = sequence.run_window(&from, &mut [0; 1001], 0, &mut Scratch::default());
     assert!(
         matches!(result, Err(NestError::CutElement { .. })),
         "{result:?}"

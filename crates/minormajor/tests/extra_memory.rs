@@ -46,7 +46,7 @@ fn within(what: impl Debug, extra: ExtraMemory, threads: usize, run: impl Fn() +
 
 /// Large enough for windows, parts and threads; tiles, padding, and layouts that no boxes
 /// describe, of few dimensions and of many.
-const PAIRS: [(&str, &str); 13] = [
+const PAIRS: [(&str, &str); 15] = [
     ("u8[3,5]{1,0}", "u8[3,5]{0,1}"),
     ("f32[1049,2503]{1,0}", "f32[1049,2503]{0,1}"),
     ("u8[4099,2101]{1,0}", "u8[4099,2101]{0,1}"),
@@ -63,6 +63,12 @@ const PAIRS: [(&str, &str); 13] = [
         "f32[1049,2503]{0,1:T(12,96)PAD(1049,2600;one)}",
     ),
     ("u8[4099,1001]{1,0}", "u8[4099,1001]{0,1:E(32)}"),
+    // Of columns that cut lines, with and without padding between them.
+    ("u8[307,20011]{1,0}", "u8[307,20011]{0,1}"),
+    (
+        "bf16[149,30011]{1,0}",
+        "bf16[149,30011]{0,1:PAD(151,30100)}",
+    ),
     ("u8[61,67,71]{2,1,0}", "u8[61,67,71]{2,1,0:T(2,4)(*,3)}"),
     (
         "u8[2,2,2,2,2,2,2,2,2,2,2,2,2,2]{13,12,11,10,9,8,7,6,5,4,3,2,1,0}",

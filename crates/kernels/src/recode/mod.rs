@@ -43,9 +43,21 @@ pub(crate) use way::{Way, run as rewrite};
 pub struct Scratch(Vec<u8>);
 
 impl Scratch {
+    /// Bytes that are taken for a room of so many.
+    pub(crate) const fn bytes(room: usize) -> usize {
+        room + LINE
+    }
+
+    /// As `room`.
+    pub(crate) fn slice(&mut self, bytes: usize) -> &mut [u8] {
+        self.room(bytes);
+        let start = self.0.as_ptr().align_offset(LINE);
+        &mut self.0[start..start + bytes]
+    }
+
     /// Room for so many bytes, on a cache line.
     fn room(&mut self, bytes: usize) -> *mut u8 {
-        let needed = bytes + LINE;
+        let needed = Scratch::bytes(bytes);
         if self.0.len() < needed {
             // Freed before there is more, of which there is no more than is needed: both are in what callers
             // are told.

@@ -18,16 +18,21 @@
 
 mod order;
 pub(crate) mod stage;
+#[cfg(test)]
+mod tests;
+
+use std::ptr::NonNull;
 
 use crate::error::{Buffer, NestError};
 use crate::fill::Fill;
 use crate::isa::Isa;
 use crate::movement::Move;
 use crate::prepared::Prepared;
+use crate::recode::Scratch;
 use crate::simd::{LINE, fence};
-use crate::tuning::{Caches, Tuning};
-use order::{Item, Maker};
-use stage::{Ask, STAGE, Stage};
+use crate::tuning::{Caches, Tuning, followed};
+use order::{How, Item, Maker, RUN};
+use stage::{Ask, Asked, Narrow, STAGE, Stage};
 
 /// The most loops around a band.
 const DEPTH: usize = 8;
@@ -35,6 +40,13 @@ const DEPTH: usize = 8;
 const WORTH: usize = 2 << 10;
 /// The part of all bytes that must be written in parts of lines for bands to be staged.
 const CUTTING: usize = 8;
+/// Bytes of the source that a band in a wide stage reads at a time, at least,
+const PIECE: isize = 384;
+/// but for this part of all bytes, which is what is left beside bands.
+const REST: usize = 16;
+/// Bytes of columns that are short: a plane that streams would spend its time with the lines that they share with what lies
+/// between them.
+const SHORT: isize = 1 << 10;
 /// The most leaves for each item, on average: more mean that the items do not interleave in order.
 const LEAVES: usize = 8;
 
@@ -48,7 +60,8 @@ pub struct Sequence {
     source_len: usize,
     stream: bool,
     isa: Isa,
-    staged: bool,
+    /// Bytes of the bands that are put together in a stage; 0 where none is.
+    stage: usize,
 }
 
 /// A part of the destination, in bytes from its start or from that of the iteration around.
@@ -106,6 +119,16 @@ struct Leaf {
     own: Option<Ask>,
 }
 
+/// Bytes of bands.
+#[derive(Debug, Clone, Copy)]
+struct Sizes {
+    /// Those that are written where they belong.
+    band: usize,
+    /// Those of a wide stage; none where the CPU's prefetcher follows all that is read, so that reading it in bits is not
+    /// slow.
+    wide: Option<usize>,
+}
+
 /// How many leaves are run.
 fn entries(nodes: &[Node]) -> usize {
     let of = |node: &Node| match &node.kind {
@@ -120,7 +143,7 @@ impl Sequence {
     /// order among them.
     ///
     /// ```
-    /// use minormajor_kernels::{Fill, FillLoop, Loop, Move, Sequence, Stores, Tuning};
+    /// use minormajor_kernels::{Fill, FillLoop, Loop, Move, Scratch, Sequence, Stores, Tuning};
     /// let both = |extent, stride| Loop { extent, source: stride, destination: stride };
     /// let rows = Move::new(4, 0, 0, &[Loop { source: 400, destination: 512, ..both(10_000, 0) }, both(100, 4)])?;
     /// let gaps = |extent, destination| FillLoop { extent, destination };
@@ -128,7 +151,7 @@ impl Sequence {
     /// let tuning = Tuning { stores: Stores::Plain, ..Tuning::default() };
     /// let sequence = Sequence::new([&rows].into_iter(), [&gaps].into_iter(), &tuning).expect("rows and gaps alternate");
     /// let mut destination = vec![1; 5_120_000];
-    /// sequence.run_window(&vec![2; 4_000_000], &mut destination, 0)?;
+    /// sequence.run_window(&vec![2; 4_000_000], &mut destination, 0, &mut Scratch::default())?;
     /// assert_eq!(destination.iter().filter(|&&byte| byte == 2).count(), 4_000_000);
     /// # Ok::<(), minormajor_kernels::NestError>(())
     /// ```
@@ -137,20 +160,29 @@ impl Sequence {
         fills: impl Iterator<Item = &'a Fill> + Clone,
         tuning: &Tuning,
     ) -> Option<Sequence> {
+        let second = Caches::of_this_cpu().second;
+        let sizes = Sizes {
+            band: second / 4,
+            wide: (followed() < usize::MAX).then_some(second / 8),
+        };
         let moved: usize = moves.clone().map(Move::bytes).sum();
         let filled: usize = fills.clone().map(Fill::bytes).sum();
         let stream = tuning.streams(moved + filled);
-        let band = Caches::of_this_cpu().second / 4;
-        Sequence::with_bands(moves, fills, tuning, stream, band)
+        let many = moves.clone().count() + fills.clone().count() > 1;
+        let tall = || stream && moves.clone().all(|m| order::is_tall(m.nest()));
+        if !(many || tall()) {
+            return None;
+        }
+        Sequence::sized(moves, fills, tuning, stream, sizes)
     }
 
-    /// As [`new`](Sequence::new), with bands of so many bytes, and stores that stream or do not.
-    fn with_bands<'a>(
+    /// As [`new`](Sequence::new), with bands of these sizes, and stores that stream or do not.
+    fn sized<'a>(
         moves: impl Iterator<Item = &'a Move> + Clone,
         fills: impl Iterator<Item = &'a Fill> + Clone,
         tuning: &Tuning,
         stream: bool,
-        band: usize,
+        sizes: Sizes,
     ) -> Option<Sequence> {
         let moved = moves.clone().map(|m| (m.nest(), None));
         let filled = fills.clone().enumerate();
@@ -161,7 +193,7 @@ impl Sequence {
             .map(|(nest, pattern)| Item::new(nest, pattern))
             .collect();
         // Loops that stay in the destination write the same bytes again.
-        if items.len() < 2 || items.iter().any(Item::stays) {
+        if items.iter().any(Item::stays) {
             return None;
         }
         let total: usize = items.iter().map(Item::bytes).sum();
@@ -170,20 +202,47 @@ impl Sequence {
         // Where one item is nearly everything, its kernel does best with the whole of it when it streams.
         let largest = items.iter().max_by_key(|item| item.bytes())?;
         let alone = stream && largest.bytes() / 3 > total / 4;
+        let single = items.len() == 1;
         let shared = stream && cutting > total / CUTTING && !(alone && largest.is_of_lines());
         let leaves = LEAVES * items.len() + 64;
-        let order = |items, band, staged| {
-            let mut maker = Maker::new(tuning.isa, stream, staged, band as isize, leaves);
-            let nodes = maker.order(items, 0)?;
-            let single = matches!(&nodes[..], [node] if matches!(node.kind, Kind::Band(_)));
-            let worth = total / entries(&nodes) >= WORTH;
-            (!single && worth).then_some((nodes, staged))
+        let order = |how: How| {
+            let mut maker = Maker::new(tuning.isa, stream, how, leaves);
+            let nodes = maker.order(items.clone(), 0)?;
+            let one = matches!(&nodes[..], [node] if matches!(node.kind, Kind::Band(_)));
+            let worth = total / entries(&nodes) >= WORTH && maker.cut <= total / how.rest;
+            (!one && worth).then_some((nodes, how))
         };
-        let staged = shared.then(|| order(items.clone(), STAGE, true)).flatten();
-        let (nodes, staged) = match staged {
-            Some(staged) => staged,
+        let narrow = How {
+            staged: true,
+            band: STAGE,
+            run: LINE as isize,
+            rest: usize::MAX,
+        };
+        // Columns of nearly everything, with what lies between them.
+        let columns = largest.column().filter(|_| single || alone);
+        let found = match (sizes.wide, columns) {
+            _ if !shared && !single => None,
+            (Some(band), Some(bytes)) => {
+                let short = bytes <= SHORT || LINE / largest.width() >= followed();
+                let wide = How {
+                    band,
+                    run: PIECE,
+                    rest: REST,
+                    ..narrow
+                };
+                short.then(|| order(wide)).flatten()
+            }
+            _ => order(narrow),
+        };
+        let (nodes, how) = match found {
+            Some(found) => found,
             None if alone => return None,
-            None => order(items, band, false)?,
+            None => order(How {
+                staged: false,
+                band: sizes.band,
+                run: RUN,
+                rest: usize::MAX,
+            })?,
         };
         Some(Sequence {
             nodes,
@@ -191,14 +250,31 @@ impl Sequence {
             source_len: moves.map(Move::source_len).max().unwrap_or(0),
             stream,
             isa: tuning.isa,
-            staged,
+            stage: if how.staged { how.band } else { 0 },
         })
     }
 
     /// Whether what items write is put together in the caches and streamed from there, so that none of them asks memory
     /// for the lines that it writes a part of.
     pub fn is_staged(&self) -> bool {
-        self.staged
+        self.stage > 0
+    }
+
+    /// Bytes that a run takes in a [`Scratch`]: some hundreds of KiB or none.
+    pub fn scratch(&self) -> usize {
+        match self.rooms() {
+            0 => 0,
+            rooms => Scratch::bytes(rooms),
+        }
+    }
+
+    /// Bytes of the rooms of a wide stage.
+    fn rooms(&self) -> usize {
+        if self.stage > STAGE {
+            2 * stage::room(self.stage)
+        } else {
+            0
+        }
     }
 
     /// Bytes of the destination at which it can be cut into about so many windows.
@@ -236,6 +312,7 @@ impl Sequence {
         source: &[u8],
         window: &mut [u8],
         start: usize,
+        scratch: &mut Scratch,
     ) -> Result<(), NestError> {
         if source.len() < self.source_len {
             return Err(NestError::TooShort {
@@ -254,12 +331,12 @@ impl Sequence {
             start: first,
             indices: [0; DEPTH],
             extents: [1; DEPTH],
-            held: None,
+            held: [None; 2],
         };
-        let result = if self.staged {
-            run.all(first, end, Some(&mut Stage::new()))
-        } else {
-            run.all(first, end, None)
+        let result = match (self.stage, self.rooms()) {
+            (0, _) => run.all(first, end, None),
+            (_, 0) => run.all(first, end, Some(&mut Stage::narrow(&mut Narrow::new()))),
+            (_, rooms) => run.all(first, end, Some(&mut Stage::wide(scratch.slice(rooms)))),
         };
         if self.stream {
             fence();
@@ -284,8 +361,8 @@ struct Run<'a> {
     /// Those of the loops around, and where they end.
     indices: [isize; DEPTH],
     extents: [isize; DEPTH],
-    /// The band that was staged last, and where in a line: what it repeats is still there.
-    held: Option<(&'a Band, usize)>,
+    /// The band that was staged last in each room, and where in a line: what it repeats is still there.
+    held: [Option<(&'a Band, usize)>; 2],
 }
 
 impl<'a> Run<'a> {
@@ -314,7 +391,17 @@ impl<'a> Run<'a> {
                 }
             }
         }
+        if let Some(stage) = stage {
+            self.leave(stage, Asked::default());
+        }
         Ok(())
+    }
+
+    /// Writes what is put together in a stage, and asks for lines meanwhile.
+    fn leave(&mut self, stage: &mut Stage, asked: Asked) {
+        let aside = stage.leave(self.window, asked, 1);
+        // SAFETY: neither the window nor the room is touched before all is done.
+        unsafe { aside.finish(self.sequence.isa) };
     }
 
     /// `at` is where the iteration of the loops around starts, `depth` their number.
@@ -386,6 +473,7 @@ impl<'a> Run<'a> {
                     source.as_ptr().offset(from),
                     self.window.as_mut_ptr().offset(to),
                     upcoming,
+                    None,
                 );
             }
             if leaf.pattern.is_none() {
@@ -406,18 +494,28 @@ impl<'a> Run<'a> {
     ) -> Result<(), NestError> {
         let first = at + start - self.start;
         let length = (end - start) as usize;
-        let to = usize::try_from(first).ok();
-        let to = to.and_then(|first| self.window.get_mut(first..first + length));
-        let Some(to) = to else {
+        let range = usize::try_from(first).ok();
+        let range = range.map(|first| first..first + length);
+        let Some(range) = range.filter(|range| range.end <= self.window.len()) else {
             return Err(self.cut(first, length));
         };
-        let staged = stage.place(to.as_ptr());
-        let place = (band, to.as_ptr() as usize % LINE);
-        let held = self
-            .held
-            .is_some_and(|(held, line)| std::ptr::eq(held, band) && line == place.1);
+        let asked = self.asked(band, depth);
+        let work = band.leaves.iter().map(|leaf| leaf.bytes).sum();
+        let (early, late) = if stage.is_wide() {
+            (asked, None)
+        } else {
+            (Asked::default(), Some(asked))
+        };
+        let to = self.window[range.clone()].as_ptr();
+        // What was put together before, in the other room.
+        let mut aside = stage.leave(self.window, early, work);
+        let held = &mut self.held[stage.turn()];
+        let place = (band, to as usize % LINE);
+        let repeats = held.is_some_and(|(held, line)| std::ptr::eq(held, band) && line == place.1);
+        *held = Some(place);
+        let staged = stage.place(to);
         for leaf in &band.leaves {
-            if leaf.pattern.is_some() && held {
+            if leaf.pattern.is_some() && repeats {
                 continue;
             }
             let source: &[u8] = match leaf.pattern {
@@ -435,27 +533,39 @@ impl<'a> Run<'a> {
                 return Err(self.cut(first, length));
             }
             // SAFETY: the leaf's loops reach `reach` bytes around its first element in the source and `length` from there
-            // on in the destination, which were just compared with the source and the stage.
+            // on in the destination, which were just compared with the source and the stage. The window and the other
+            // room stay as they are meanwhile.
             unsafe {
                 let source = source.as_ptr().offset(from);
                 let to = staged.as_mut_ptr().offset(within);
-                leaf.prepared.run_before(source, to, source);
+                let beside = Some(NonNull::from(&mut aside));
+                leaf.prepared.run_before(source, to, source, beside);
             }
         }
-        self.held = Some(place);
-        // Where the loops around go next; at their end there is nothing to ask for.
+        // SAFETY: as before.
+        unsafe { aside.finish(self.sequence.isa) };
+        stage.fill(range);
+        if let Some(asked) = late {
+            self.leave(stage, asked);
+        }
+        Ok(())
+    }
+
+    /// What a band reads where the loops around go next; at their end there is nothing to ask for.
+    fn asked(&self, band: &Band, depth: usize) -> Asked {
         let mut indices = self.indices;
         let more = (0..depth).rev().any(|d| {
             indices[d] = (indices[d] + 1) % self.extents[d];
             indices[d] > 0
         });
-        let base = self.source.as_ptr();
-        let asks = band.leaves.iter().filter(|_| more).filter_map(|leaf| {
-            let from = leaf.source + offset(&indices[..depth], &leaf.steps);
-            Some((leaf.ask.as_ref()?, base.wrapping_offset(from)))
-        });
-        stage::write(self.sequence.isa, staged, to, asks);
-        Ok(())
+        let mut asked = Asked::default();
+        for leaf in band.leaves.iter().filter(|_| more) {
+            if let Some(ask) = &leaf.ask {
+                let from = leaf.source + offset(&indices[..depth], &leaf.steps);
+                asked.push(ask, self.source.as_ptr().wrapping_offset(from));
+            }
+        }
+        asked
     }
 
     /// Of `length` bytes that the window, from byte `first` of it on, does not have.

@@ -1,17 +1,19 @@
 //! Putting items in the destination's order.
 
-use super::stage::{Ask, STAGE};
+use super::stage::Ask;
 use super::{Ahead, Band, DEPTH, Kind, Leaf, Node};
 use crate::isa::Isa;
 use crate::nest::{Loop, Loops, Nest};
 use crate::prepared::Prepared;
 use crate::runs::PIECE;
 use crate::simd::LINE;
+use crate::staged::PACKED;
+use crate::tuning::followed;
 
 /// Bytes of a run of the destination from which on it is worth streaming though it cuts lines.
 const LONG: isize = 1 << 10;
-/// Bytes that a band should read of its source at a time, where the whole item does.
-const RUN: isize = 512;
+/// Bytes of the source that are worth reading at a time.
+pub(super) const RUN: isize = 512;
 
 /// A nest to be put in order. Loops are as those of a `Nest`.
 #[derive(Debug, Clone)]
@@ -57,6 +59,15 @@ impl Item {
 
     pub(super) fn bytes(&self) -> usize {
         self.width * self.loops.iter().map(|l| l.extent).product::<usize>()
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The bytes of a column, where it is a transpose.
+    pub(super) fn column(&self) -> Option<isize> {
+        column(&self.loops, self.width)
     }
 
     /// Whether it copies runs.
@@ -138,6 +149,23 @@ impl Item {
     }
 }
 
+/// Whether this is a transpose whose columns cut lines, are too long for a plane to stage whole, and have in a line alone
+/// more rows than the CPU's prefetcher follows.
+pub(super) fn is_tall(nest: &Nest) -> bool {
+    let cuts = |l: &Loop| l.source == nest.width as isize && l.destination % LINE as isize != 0;
+    column(&nest.loops, nest.width).is_some_and(|bytes| bytes > (PACKED * nest.width) as isize)
+        && LINE / nest.width > followed()
+        && nest.loops.iter().any(cuts)
+}
+
+/// The bytes of a column, where this is a transpose.
+fn column(loops: &[Loop], width: usize) -> Option<isize> {
+    let unit = width as isize;
+    let (rows, around) = loops.split_last()?;
+    let turns = rows.destination == unit && around.iter().any(|l| l.source == unit);
+    turns.then_some(rows.extent as isize * unit)
+}
+
 fn span(loops: &[Loop], width: usize) -> isize {
     let inside = |l: &Loop| (l.extent - 1) as isize * l.destination;
     loops.iter().map(inside).sum::<isize>() + width as isize
@@ -150,6 +178,19 @@ struct InCells {
     item: Item,
 }
 
+/// What bands are to be like.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct How {
+    /// Whether those that are written in parts of lines are staged.
+    pub(super) staged: bool,
+    /// Bytes of a band.
+    pub(super) band: usize,
+    /// Bytes that a band should read of its source at a time, where the whole item does, but at most [`RUN`].
+    pub(super) run: isize,
+    /// The part of all bytes that may be read in less.
+    pub(super) rest: usize,
+}
+
 /// How the parts of a sequence are made.
 pub(super) struct Maker {
     isa: Isa,
@@ -158,18 +199,26 @@ pub(super) struct Maker {
     staged: bool,
     /// Bytes of a band.
     band: isize,
+    /// Bytes that a band should read of its source at a time, where the whole item does.
+    run: isize,
     /// Leaves that may still be made.
     leaves: usize,
+    /// How often the loops around go, and the bytes of what reads its source in bits.
+    repeats: usize,
+    pub(super) cut: usize,
 }
 
 impl Maker {
-    pub(super) fn new(isa: Isa, stream: bool, staged: bool, band: isize, leaves: usize) -> Maker {
+    pub(super) fn new(isa: Isa, stream: bool, how: How, leaves: usize) -> Maker {
         Maker {
             isa,
             stream,
-            staged,
-            band,
+            staged: how.staged,
+            band: how.band as isize,
+            run: how.run,
             leaves,
+            repeats: 1,
+            cut: 0,
         }
     }
 
@@ -200,7 +249,8 @@ impl Maker {
         let mut nodes = Vec::new();
         for (end, group) in groups {
             let start = group[0].destination;
-            if group.len() == 1 || end - start <= most || depth == DEPTH {
+            let alone = group.len() == 1 && !(self.staged && depth == 0);
+            if alone || end - start <= most || depth == DEPTH {
                 nodes.push(self.band(group)?);
             } else {
                 self.cells(group, start, end, depth, &mut nodes)?;
@@ -271,7 +321,9 @@ impl Maker {
                         item
                     });
                     let at_zero = at_zero.collect();
+                    self.repeats *= count;
                     let body = self.order(at_zero, depth + 1)?;
+                    self.repeats /= count;
                     let step = cells as isize * step;
                     nodes.push(Node {
                         start: origin,
@@ -291,22 +343,19 @@ impl Maker {
 
     fn band(&mut self, items: Vec<Item>) -> Option<Node> {
         self.leaves = self.leaves.checked_sub(items.len())?;
-        let cut = |item: &Item| {
-            // What is staged asks for its source in time, whole lines of it.
-            let run = if self.staged { LINE as isize } else { item.run };
-            item.pattern.is_none()
-                && item.source_run() < run.min(item.run).min(item.bytes() as isize)
+        let cut = |item: &&Item| {
+            let run = self.run.min(item.run).min(item.bytes() as isize);
+            item.pattern.is_none() && item.source_run() < run
         };
-        if items.iter().any(cut) {
-            return None;
-        }
+        let cut: usize = items.iter().filter(cut).map(Item::bytes).sum();
+        self.cut += cut * self.repeats;
         let start = items.iter().map(|item| item.destination).min()?;
         let end = items.iter().map(Item::end).max()?;
         let bytes: usize = items.iter().map(Item::bytes).sum();
         let staged = self.staged
             && bytes == (end - start) as usize
-            && bytes <= STAGE
-            && !items.iter().all(Item::is_of_lines);
+            && bytes <= self.band as usize
+            && (items.len() == 1 || !items.iter().all(Item::is_of_lines));
         let ahead = self.ahead(&items);
         let cached = ahead.is_some();
         let mut leaves = Vec::with_capacity(items.len());

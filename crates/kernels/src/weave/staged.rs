@@ -43,7 +43,7 @@ struct Piece {
 /// The pieces of all iterations.
 struct Pieces<'a> {
     weave: &'a Weave,
-    iterations: Iterations<'a>,
+    iterations: Iterations,
     /// Where the rows and the run of the present iteration start.
     now: Option<(*const u8, *mut u8)>,
     /// Bytes done of each row of this iteration.

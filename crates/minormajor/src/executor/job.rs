@@ -270,7 +270,7 @@ pub(super) fn sequence(moves: &[Job], fills: &[Job], tuning: &Tuning) -> Option<
     let moved = moves.iter().filter_map(Job::as_move);
     let filled = fills.iter().filter_map(Job::as_fill);
     let all = moves.len() + fills.len();
-    if all < 2 || moved.clone().count() + filled.clone().count() < all {
+    if moved.clone().count() + filled.clone().count() < all {
         return None;
     }
     Sequence::new(moved, filled, tuning)

@@ -26,6 +26,10 @@ impl Relayout {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn memory_limit(mut self, heap: usize) -> Result<Relayout, RunError> {
+        if heap < self.heap_of_a_thread() {
+            // Windows do without the stages that bands may have.
+            self.sequence = self.sequence.filter(|sequence| sequence.scratch() == 0);
+        }
         let least = self.heap_of_a_thread();
         if heap < least {
             return Err(RunError::Memory { limit: heap, least });
@@ -78,8 +82,9 @@ impl Relayout {
 
     /// Bytes that a run in one go takes: for stages, or for the way element by element.
     fn heap_of_a_thread(&self) -> usize {
-        let general = self.general.as_ref();
-        self.scratch() + general.map_or(0, |general| general.heap_bytes())
+        let general = self.general.as_ref().map_or(0, |g| g.heap_bytes());
+        let stages = self.sequence.as_ref().map_or(0, |s| s.scratch());
+        self.scratch() + stages + general
     }
 
     /// Bytes of stages that a thread needs.

@@ -346,9 +346,14 @@ impl Relayout {
                 windows,
             } => {
                 let windows = windows::between(destination, sequence.cuts(windows));
-                share(threads, windows, &told, |Window { start, bytes }, _| {
-                    Ok(sequence.run_window(source, bytes, start)?)
-                })
+                share(
+                    threads,
+                    windows,
+                    &told,
+                    |Window { start, bytes }, scratch| {
+                        Ok(sequence.run_window(source, bytes, start, scratch)?)
+                    },
+                )
             }
             Sharing::Windows { threads, cut } => {
                 let windows = windows(destination, cut);
