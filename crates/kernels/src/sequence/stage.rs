@@ -204,7 +204,7 @@ impl Asked {
         while lines > 0 && (self.left > 0 || self.turn()) {
             let here = lines.min(self.left);
             for _ in 0..here {
-                prefetch((self.firsts[self.run] + self.along) as *const u8);
+                prefetch(self.firsts[self.run].wrapping_add(self.along) as *const u8);
                 self.run += 1;
                 if self.run == self.runs {
                     self.run = 0;
@@ -244,8 +244,8 @@ pub(crate) struct Aside {
     left: usize,
     asked: Asked,
     /// Lines that are streamed and asked for with each byte of work, and those that are due, in parts of `1 << PARTS`.
-    rates: (usize, usize),
-    due: (usize, usize),
+    rates: (u64, u64),
+    due: (u64, u64),
 }
 
 const PARTS: u32 = 20;
@@ -255,7 +255,7 @@ impl Aside {
     fn new(from: &[u8], to: &mut [u8], asked: Asked, work: usize) -> Aside {
         let left = to.len() / LINE;
         debug_assert!(from.len() >= left * LINE);
-        let rate = |lines: usize| (lines << PARTS).div_ceil(work.max(1));
+        let rate = |lines: usize| ((lines as u64) << PARTS).div_ceil(work.max(1) as u64);
         Aside {
             from: from.as_ptr(),
             to: to.as_mut_ptr(),
@@ -273,11 +273,11 @@ impl Aside {
     /// The CPU has `V`, and the two sides are still there.
     #[inline(always)]
     pub(crate) unsafe fn step<V: Vector>(&mut self, bytes: usize) {
-        self.due.1 += bytes * self.rates.1;
-        self.asked.ask(self.due.1 >> PARTS);
+        self.due.1 += bytes as u64 * self.rates.1;
+        self.asked.ask((self.due.1 >> PARTS) as usize);
         self.due.1 %= 1 << PARTS;
-        self.due.0 += bytes * self.rates.0;
-        let lines = (self.due.0 >> PARTS).min(self.left);
+        self.due.0 += bytes as u64 * self.rates.0;
+        let lines = ((self.due.0 >> PARTS) as usize).min(self.left);
         let (from, to) = (self.from, self.to);
         // SAFETY: the caller's promise; as many lines are left.
         unsafe {
@@ -327,7 +327,8 @@ impl<V: Vector> Work for Rest<'_, V> {
         let aside = self.aside;
         // As many lines are asked for with each that is streamed as come to it.
         let work = aside.left.max(1);
-        aside.rates = (1 << PARTS, (aside.asked.count << PARTS).div_ceil(work));
+        let asked = (aside.asked.count as u64) << PARTS;
+        aside.rates = (1 << PARTS, asked.div_ceil(work as u64));
         for _ in 0..work {
             // SAFETY: the caller's promise.
             unsafe { aside.step::<V>(1) };
