@@ -30,7 +30,8 @@ usage: cargo xtask <COMMAND>
 
   instructions [--update]
       Counts the instructions of small relayouts and of planning them, and fails
-      where one takes more than bench/instructions.tsv says. --update writes that
+      where one takes more than bench/instructions.tsv says, or where an intrinsic
+      was not compiled into the kernels that use it. --update writes that
       table anew.
 
   ptx [--check]

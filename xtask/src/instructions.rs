@@ -11,6 +11,7 @@ use std::thread;
 
 use crate::bench;
 use crate::failure::Failure;
+use crate::inlined;
 use crate::process;
 use crate::valgrind;
 use crate::workspace::Workspace;
@@ -34,7 +35,7 @@ const CALLGRIND: [&str; 2] = ["--tool=callgrind", "--callgrind-out-file=/dev/nul
 const JOBS: [&str; 2] = ["run", "plan"];
 
 /// Counts every row of the table, and fails where one is above what the table says; with `update`
-/// writes the table anew instead.
+/// writes the table anew instead. First looks whether the kernels are compiled as they should be.
 ///
 /// # Errors
 ///
@@ -48,6 +49,7 @@ pub fn run(workspace: &Workspace, update: bool) -> Result<(), Failure> {
     let text = fs::read_to_string(&path).map_err(|error| Failure::io("read", &path, &error))?;
     let rows = parse(&text).map_err(|cause| Failure::new(format!("{TABLE}: {cause}")))?;
     let program = bench::build(workspace, "instructions", &[])?;
+    inlined::check(&program)?;
     let counted = count_all(&program, &rows)?;
     if update {
         let text = printed(&text, &rows, &counted);

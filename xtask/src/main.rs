@@ -12,6 +12,7 @@ mod documents;
 mod failure;
 mod files;
 mod fuzz;
+mod inlined;
 mod instructions;
 mod large;
 mod markdown;

@@ -80,7 +80,10 @@ pub(crate) unsafe fn block<V: Vector, const W: usize>(
     let c = 16 / W;
     // SAFETY: lane l of vector i is of row l * c + i, which is below V::BYTES / W.
     unsafe {
-        let v = rounds::<V, W>(|i| V::load_lanes(|l| row(l * c + i % c)));
+        let v = rounds::<V, W>(
+            #[inline(always)]
+            |i| V::load_lanes(|l| row(l * c + i % c)),
+        );
         for (m, v) in v.into_iter().enumerate().take(c) {
             put(m, v);
         }
@@ -123,7 +126,10 @@ pub(crate) unsafe fn squares<V: Vector, const W: usize, const K: usize>(
     unsafe {
         for k in 0..K {
             for g in 0..count {
-                let v = rounds::<V, W>(|i| V::load(row((k * count + g) * c + i % c)));
+                let v = rounds::<V, W>(
+                    #[inline(always)]
+                    |i| V::load(row((k * count + g) * c + i % c)),
+                );
                 for m in 0..c {
                     lanes[k][g][m].write(v[m]);
                 }

@@ -104,13 +104,11 @@ impl<V: Vector> Pen<V> {
     /// As `copy`, for what was copied there.
     #[inline(never)]
     unsafe fn put(&mut self) {
-        let mut bytes = [0u8; LINE];
-        // SAFETY: the line is as long as the array; its bytes begin..end are writable.
+        // As bytes: this is not compiled for the instruction set.
+        let bytes = self.line.as_ptr().cast::<u8>();
+        // SAFETY: vectors are so many bytes side by side, and together a line; its bytes begin..end are writable.
         unsafe {
-            for part in 0..LINE / V::BYTES {
-                self.line[part].store(bytes.as_mut_ptr().add(part * V::BYTES));
-            }
-            let from = bytes.as_ptr().add(self.begin);
+            let from = bytes.add(self.begin);
             from.copy_to_nonoverlapping(self.to.add(self.begin), self.end - self.begin);
         }
     }

@@ -23,6 +23,7 @@ use crate::around::Around;
 use crate::axis::{Axis, Pointers};
 use crate::block::{Listed, tile};
 use crate::cached::{ROOM, cached, slots};
+use crate::onward::Onward;
 use crate::order::{Mixed, Order, Same};
 use crate::sequence::stage::Aside;
 use crate::simd::{LINE, Set, Vector, Work, prefetch, prefetch_near};
@@ -102,6 +103,15 @@ impl Plane {
         self.columns.first_stride() == column as isize && self.rows.len <= PACKED && !on_lines
     }
 
+    /// Whether its columns are vectors of so many bytes that lie side by side, each where such a vector may be streamed.
+    fn fills<const W: usize>(&self, vector: usize, shift: usize) -> bool {
+        let column = self.rows.len * W;
+        column == vector
+            && shift.is_multiple_of(vector)
+            && self.columns.first_stride() == column as isize
+            && self.columns.is_multiple_of(column as isize)
+    }
+
     /// Whether there is no block of vectors of so many bytes in it.
     pub(crate) fn narrow(&self, width: usize, vector: usize) -> bool {
         self.columns.len * width < 16 || self.rows.len * width < vector
@@ -155,11 +165,13 @@ unsafe fn sized<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: A
     let shift = at.destination as usize % LINE;
     // Asked only where it matters: small planes are in a hurry.
     let whole = || shift.is_multiple_of(W) && plane.columns.is_multiple_of(W as isize);
+    let filled =
+        || plane.fills::<W>(S::Half::BYTES, shift) || plane.fills::<W>(S::Quarter::BYTES, shift);
     // SAFETY: the caller's promise; each vector is no longer than a column, and 16 bytes no longer than a row.
     unsafe {
         if !plane.stream || !whole() || plane.narrow(W, S::Quarter::BYTES) {
             cached::<S, O, W>(plane, order, at);
-        } else if plane.packs::<W>(shift) {
+        } else if plane.packs::<W>(shift) && !filled() {
             packed::<S, O, W>(plane, order, at);
         } else if plane.rows.len * W >= S::Wide::BYTES {
             streamed::<S, S::Wide, O, W>(plane, order, at);
@@ -200,7 +212,7 @@ unsafe fn streamed<S: Set, V: Vector, O: Order, const W: usize>(plane: &Plane, o
     let lines = |first, end| Strips::<V, O, W, true>::new(plane, order, at, first..end);
     // SAFETY: the caller's promise; the ranges of rows are inside the axis and as long as each callee asks.
     unsafe {
-        if aligned && shift == 0 && rows.is_multiple_of(line) {
+        if aligned && shift == 0 && rows.is_multiple_of(line) || plane.fills::<W>(V::BYTES, shift) {
             S::enter(lines(0, rows));
         } else if rows < 4 * line {
             S::enter(plain(0, rows));
@@ -230,7 +242,7 @@ unsafe fn streamed<S: Set, V: Vector, O: Order, const W: usize>(plane: &Plane, o
 /// # Safety (of `work`)
 ///
 /// As `run`. `end - first` is at least `V::BYTES / W`, and there are at least `16 / W` columns; if `STREAM`, the rows are
-/// whole lines that start on lines of every column.
+/// whole lines that start on lines of every column, or one `V` that starts at a multiple of its bytes.
 pub(crate) struct Strips<'a, V, O, const W: usize, const STREAM: bool> {
     plane: &'a Plane,
     order: O,
@@ -325,7 +337,8 @@ impl<V: Vector, O: Order, const W: usize, const STREAM: bool> Work for Strips<'_
 ///
 /// Where the CPU's own prefetcher follows all rows, or is not known not to, those some way ahead in each row. Where the
 /// rows are too many for it, or too short, the piece of every row that comes after the present one, one row after the
-/// other: pieces of many lines are what it follows then.
+/// other: pieces of many lines are what it follows then. Where these rows are one run, all of it is asked for from front to
+/// back.
 pub(crate) struct Ahead<'a> {
     /// The rows of this strip and of the next one.
     from: &'a [*const u8],
@@ -338,6 +351,8 @@ pub(crate) struct Ahead<'a> {
     near: bool,
     /// Lines of a piece, or 0.
     piece: usize,
+    /// How the next strip is asked for, where its rows and those of this one are one run.
+    onward: Option<Onward>,
 }
 
 impl<'a> Ahead<'a> {
@@ -355,6 +370,11 @@ impl<'a> Ahead<'a> {
         let lines = end.div_ceil(LINE);
         let far = (FLY / from.len()).clamp(AHEAD, 8 * AHEAD).min(end);
         let short = followed < usize::MAX && far == end;
+        let bytes = from.len() * end;
+        let after = from[0].wrapping_add(bytes);
+        let is_run =
+            from[from.len() - 1].wrapping_add(end) == after && next.first() == Some(&after);
+        let onward = followed < usize::MAX && is_run;
         let piece = if from.len() > followed || short {
             lines.div_ceil(lines.div_ceil(PIECE / LINE))
         } else {
@@ -367,6 +387,7 @@ impl<'a> Ahead<'a> {
             far,
             near: followed < usize::MAX && piece == 0,
             piece,
+            onward: onward.then(|| Onward::new(LINE as isize, 0)),
         }
     }
 
@@ -403,6 +424,14 @@ impl<'a> Ahead<'a> {
         }
         // All lines of a strip by number, piece after piece, in each row after row.
         let (count, lines) = (from.len(), end.div_ceil(LINE));
+        if let Some(onward) = self.onward {
+            let first = offset / LINE * count + rows.start;
+            let last = (first + rows.len()).min((count * end).div_ceil(LINE));
+            for number in first..last {
+                line(onward.of(next[0].wrapping_add(number * LINE)));
+            }
+            return;
+        }
         let number = (offset / LINE + piece) * count + rows.start;
         let (of, number) = match number.checked_sub(lines * count) {
             None => (from, number),
@@ -481,6 +510,32 @@ mod tests {
                 first.map(|line| line + 1),
                 Some(least.unwrap_or(end.div_ceil(LINE)))
             );
+        }
+    }
+
+    #[test]
+    fn rows_that_are_one_run_are_asked_for_a_strip_ahead() {
+        for (rows, end) in [(64, 32), (64, 96), (128, 400), (48, 4)] {
+            let bytes = rows * end;
+            let start = 1 << 20;
+            let run = |strip: usize| {
+                let row = move |row: usize| start + strip * bytes + row * end;
+                (0..rows)
+                    .map(move |i| row(i) as *const u8)
+                    .collect::<Vec<_>>()
+            };
+            let (from, next) = (run(0), run(1));
+            let ahead = Ahead::following(32, &from, &next, end);
+            let mut lines = Vec::new();
+            for offset in (0..end).step_by(LINE) {
+                for row in (0..rows).step_by(16) {
+                    ahead.each(row..row + 16, offset, |line| lines.push(line));
+                }
+            }
+            let onward = Onward::new(LINE as isize, 0);
+            let places = (0..bytes).step_by(LINE).map(|at| next[0].wrapping_add(at));
+            let expected: Vec<_> = places.map(|place| onward.of(place)).collect();
+            assert_eq!(lines, expected, "{rows} rows of {end} bytes");
         }
     }
 

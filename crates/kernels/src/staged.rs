@@ -236,22 +236,6 @@ impl<V: Vector, L: Vector, O: Order, const W: usize> Work for Packed<'_, V, L, O
         let (mut to, mut before) = (Pointers::<LINE>::new(), Pointers::<LINE>::new());
         // SAFETY: the CPU has `L`.
         let mut pen = unsafe { Pen::<L>::new() };
-        let mut stream = |staged: *const u8, to: &[*const u8]| {
-            // Columns of one round of the innermost loop are one run; a new round starts another.
-            let mut first = 0;
-            while first < to.len() {
-                let mut end = first + 1;
-                while end < to.len() && to[end] == to[end - 1].wrapping_add(column) {
-                    end += 1;
-                }
-                // SAFETY: columns first..end are staged, and side by side in the destination.
-                unsafe {
-                    let to = to[first].cast_mut();
-                    pen.copy(staged.add(first * column), to, (end - first) * column);
-                }
-                first = end;
-            }
-        };
         let mut q = 0;
         while q < columns {
             let mut count = group.min(columns - q);
@@ -292,12 +276,44 @@ impl<V: Vector, L: Vector, O: Order, const W: usize> Work for Packed<'_, V, L, O
                 }
                 c += breadth;
             }
-            stream(other, &before);
+            // SAFETY: these columns are staged.
+            unsafe { copy_columns(&mut pen, other, &before, column) };
             before.clone_from(&to);
             q += count;
         }
-        stream(stage, &before);
-        // SAFETY: the pen copied to columns of the plane.
-        unsafe { pen.lift() };
+        // SAFETY: as before; the pen copied to columns of the plane.
+        unsafe {
+            copy_columns(&mut pen, stage, &before, column);
+            pen.lift();
+        }
+    }
+}
+
+/// Copies staged columns of so many bytes to their places. A function, as a closure that is called twice is not always
+/// compiled for the instruction set.
+///
+/// # Safety
+///
+/// As [`Pen::copy`]: the columns are staged side by side, and writable at their places.
+#[inline(always)]
+unsafe fn copy_columns<L: Vector>(
+    pen: &mut Pen<L>,
+    staged: *const u8,
+    to: &[*const u8],
+    column: usize,
+) {
+    // Columns of one round of the innermost loop are one run; a new round starts another.
+    let mut first = 0;
+    while first < to.len() {
+        let mut end = first + 1;
+        while end < to.len() && to[end] == to[end - 1].wrapping_add(column) {
+            end += 1;
+        }
+        // SAFETY: columns first..end are side by side in the destination.
+        unsafe {
+            let to = to[first].cast_mut();
+            pen.copy(staged.add(first * column), to, (end - first) * column);
+        }
+        first = end;
     }
 }
