@@ -249,6 +249,8 @@ pub(crate) struct Aside {
 }
 
 const PARTS: u32 = 20;
+/// Lines that are streamed before others are asked for, where nothing else is done meanwhile.
+const TURN: usize = 8;
 
 impl Aside {
     /// `from` has at least the lines of `to`, which begins on a line; both must stay until all is done.
@@ -329,9 +331,9 @@ impl<V: Vector> Work for Rest<'_, V> {
         let work = aside.left.max(1);
         let asked = (aside.asked.count as u64) << PARTS;
         aside.rates = (1 << PARTS, asked.div_ceil(work as u64));
-        for _ in 0..work {
+        for _ in 0..work.div_ceil(TURN) {
             // SAFETY: the caller's promise.
-            unsafe { aside.step::<V>(1) };
+            unsafe { aside.step::<V>(TURN) };
         }
     }
 }
