@@ -162,16 +162,31 @@ unsafe fn mixed<S: Set>(plane: &Plane, order: Mixed, width: usize, at: At) {
 ///
 /// As `run`, for elements of `W` bytes.
 unsafe fn sized<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: At) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if plane.stream {
+            past::<S, O, W>(plane, order, at);
+        } else {
+            cached::<S, O, W>(plane, order, at);
+        }
+    }
+}
+
+/// Past the caches, where that can be; apart from others, as small planes are in a hurry.
+///
+/// # Safety
+///
+/// As `run`, for elements of `W` bytes.
+#[inline(never)]
+unsafe fn past<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: At) {
     let shift = at.destination as usize % LINE;
-    // Asked only where it matters: small planes are in a hurry.
-    let whole = || shift.is_multiple_of(W) && plane.columns.is_multiple_of(W as isize);
-    let filled =
-        || plane.fills::<W>(S::Half::BYTES, shift) || plane.fills::<W>(S::Quarter::BYTES, shift);
+    let whole = shift.is_multiple_of(W) && plane.columns.is_multiple_of(W as isize);
+    let fills = |vector| plane.fills::<W>(vector, shift);
     // SAFETY: the caller's promise; each vector is no longer than a column, and 16 bytes no longer than a row.
     unsafe {
-        if !plane.stream || !whole() || plane.narrow(W, S::Quarter::BYTES) {
+        if !whole || plane.narrow(W, S::Quarter::BYTES) {
             cached::<S, O, W>(plane, order, at);
-        } else if plane.packs::<W>(shift) && !filled() {
+        } else if plane.packs::<W>(shift) && !fills(S::Half::BYTES) && !fills(S::Quarter::BYTES) {
             packed::<S, O, W>(plane, order, at);
         } else if plane.rows.len * W >= S::Wide::BYTES {
             streamed::<S, S::Wide, O, W>(plane, order, at);
