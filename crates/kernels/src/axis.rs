@@ -49,6 +49,15 @@ impl Axis {
         self.strides[0]
     }
 
+    /// How many values stand for places side by side, so many bytes apart.
+    pub(crate) fn side_by_side(&self, bytes: usize) -> usize {
+        if self.strides[0] == bytes as isize {
+            self.extents[0]
+        } else {
+            1
+        }
+    }
+
     /// Whether every value stands for a multiple of this, apart from a constant.
     pub(crate) fn is_multiple_of(&self, bytes: isize) -> bool {
         self.strides[..self.count].iter().all(|s| s % bytes == 0)

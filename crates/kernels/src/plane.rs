@@ -38,8 +38,12 @@ const TALL: usize = 2 * STRIP;
 pub(crate) const AHEAD: usize = 256;
 /// or so many in all rows together, where they are few.
 const FLY: usize = 16 << 10;
-/// The most bytes of a row that are asked for at once, where rows are many.
+/// The most bytes of a row that are asked for at once, where rows are many,
 const PIECE: usize = 1 << 10;
+/// and the rows that are asked for side by side then: from one place alone, memory brings less than it can.
+const SIDES: usize = 4;
+/// The least bytes of a run that is asked for from front to back: up to a sixth of them would be others'.
+const RUN: usize = 256 << 10;
 /// The most places of an axis that has a table.
 const TABLE: usize = 2048;
 
@@ -110,6 +114,13 @@ impl Plane {
             && shift.is_multiple_of(vector)
             && self.columns.first_stride() == column as isize
             && self.columns.is_multiple_of(column as isize)
+    }
+
+    /// Whether strips of rows of so many bytes are read from front to back, and what comes after them too, mostly.
+    pub(crate) fn is_run(&self, bytes: usize, at: At) -> bool {
+        let run = self.rows.side_by_side(bytes) * bytes;
+        let whole = self.rows.len * bytes;
+        run >= RUN || run == whole && at.source.wrapping_add(run) == at.upcoming
     }
 
     /// Whether there is no block of vectors of so many bytes in it.
@@ -299,6 +310,7 @@ impl<V: Vector, O: Order, const W: usize, const STREAM: bool> Work for Strips<'_
         } = at;
         let (n, group) = (V::BYTES / W, LINE / W);
         let columns = plane.columns.len;
+        let onward = plane.is_run(columns * W, at);
         let strip = strip::<W>(&plane.rows);
         let (mut from, mut next) = (Pointers::<TALL>::new(), Pointers::<TALL>::new());
         let mut to = Pointers::<LINE>::new();
@@ -318,7 +330,7 @@ impl<V: Vector, O: Order, const W: usize, const STREAM: bool> Work for Strips<'_
                     next.take(&mut plane.rows.cursor(first), upcoming, strip);
                 }
             }
-            let ahead = Ahead::new(&from[..count], &next, columns * W);
+            let ahead = Ahead::new(&from[..count], &next, columns * W, onward);
             let mut along = plane.columns.cursor(0);
             let mut q = 0;
             while q < columns {
@@ -352,8 +364,8 @@ impl<V: Vector, O: Order, const W: usize, const STREAM: bool> Work for Strips<'_
 ///
 /// Where the CPU's own prefetcher follows all rows, or is not known not to, those some way ahead in each row. Where the
 /// rows are too many for it, or too short, the piece of every row that comes after the present one, one row after the
-/// other: pieces of many lines are what it follows then. Where these rows are one run, all of it is asked for from front to
-/// back.
+/// other, some rows side by side: pieces of many lines are what it follows then. Where all rows are one run, that is asked
+/// for from front to back.
 pub(crate) struct Ahead<'a> {
     /// The rows of this strip and of the next one.
     from: &'a [*const u8],
@@ -371,8 +383,14 @@ pub(crate) struct Ahead<'a> {
 }
 
 impl<'a> Ahead<'a> {
-    pub(crate) fn new(from: &'a [*const u8], next: &'a [*const u8], end: usize) -> Ahead<'a> {
-        Ahead::following(followed(), from, next, end)
+    /// For rows of `end` bytes. `onward` says whether all rows are one run, not these alone.
+    pub(crate) fn new(
+        from: &'a [*const u8],
+        next: &'a [*const u8],
+        end: usize,
+        onward: bool,
+    ) -> Ahead<'a> {
+        Ahead::following(followed(), from, next, end, onward)
     }
 
     /// As `new`, for a prefetcher that follows so many rows.
@@ -381,6 +399,7 @@ impl<'a> Ahead<'a> {
         from: &'a [*const u8],
         next: &'a [*const u8],
         end: usize,
+        onward: bool,
     ) -> Ahead<'a> {
         let lines = end.div_ceil(LINE);
         let far = (FLY / from.len()).clamp(AHEAD, 8 * AHEAD).min(end);
@@ -389,7 +408,7 @@ impl<'a> Ahead<'a> {
         let after = from[0].wrapping_add(bytes);
         let is_run =
             from[from.len() - 1].wrapping_add(end) == after && next.first() == Some(&after);
-        let onward = followed < usize::MAX && is_run;
+        let onward = followed < usize::MAX && onward && is_run;
         let piece = if from.len() > followed || short {
             lines.div_ceil(lines.div_ceil(PIECE / LINE))
         } else {
@@ -455,15 +474,26 @@ impl<'a> Ahead<'a> {
         let start = number / (count * piece) * piece;
         let number = number - start * count;
         let length = piece.min(lines - start);
-        let (mut row, mut place) = (number / length, number % length);
+        // A line of each side in turn.
+        let sides = if count.is_multiple_of(SIDES) {
+            SIDES
+        } else {
+            1
+        };
+        let apart = count / sides;
+        let mut side = number % sides;
+        let (mut row, mut place) = (number / sides / length, number / sides % length);
         for _ in rows {
-            if row == count {
+            if row == apart {
                 break;
             }
-            line(of[row].wrapping_add((start + place) * LINE));
-            place += 1;
-            if place == length {
-                (row, place) = (row + 1, 0);
+            line(of[side * apart + row].wrapping_add((start + place) * LINE));
+            side += 1;
+            if side == sides {
+                (side, place) = (0, place + 1);
+                if place == length {
+                    (row, place) = (row + 1, 0);
+                }
             }
         }
     }
@@ -480,7 +510,7 @@ mod tests {
         let of = |strip: usize| (0..rows).map(move |row| (strip * rows + row) * APART);
         let pointers = |strip| of(strip).map(|at| at as *const u8).collect::<Vec<_>>();
         let (from, next) = (pointers(0), pointers(1));
-        let ahead = Ahead::following(followed, &from, &next, end);
+        let ahead = Ahead::following(followed, &from, &next, end, false);
         let mut lines = Vec::new();
         for offset in (0..end).step_by(LINE) {
             for row in (0..rows).step_by(high) {
@@ -540,7 +570,7 @@ mod tests {
                     .collect::<Vec<_>>()
             };
             let (from, next) = (run(0), run(1));
-            let ahead = Ahead::following(32, &from, &next, end);
+            let ahead = Ahead::following(32, &from, &next, end, true);
             let mut lines = Vec::new();
             for offset in (0..end).step_by(LINE) {
                 for row in (0..rows).step_by(16) {
@@ -555,10 +585,11 @@ mod tests {
     }
 
     #[test]
-    fn pieces_of_too_many_rows_are_asked_for_row_by_row() {
+    fn pieces_of_too_many_rows_are_asked_for_four_rows_at_a_time() {
         let lines = asked(32, 64, 4096, 16);
-        // A piece is 1 KiB; the second one of row 0 comes first, then that of row 1.
-        let expected = (16..32).map(|line| (0, 0, line)).chain([(0, 1, 16)]);
-        assert_eq!(lines[..17], expected.collect::<Vec<_>>());
+        // A piece is 1 KiB; the second one of every sixteenth row comes first, then those of the rows after these.
+        let side_by_side = |line| (0..64).step_by(16).map(move |row| (0, row, line));
+        let expected = (16..32).flat_map(side_by_side).chain([(0, 1, 16)]);
+        assert_eq!(lines[..65], expected.collect::<Vec<_>>());
     }
 }

@@ -18,6 +18,7 @@ use crate::sequence::stage::Aside;
 use crate::sift::Sift;
 use crate::simd::{LINE, fence};
 use crate::slim::Slim;
+use crate::tuning::followed;
 use crate::weave::Weave;
 use crate::zip::{self, Zip};
 
@@ -513,6 +514,11 @@ fn runs(outer: &mut Loops, run: usize, cell: Option<Cell>) -> Runs {
     }
 }
 
+/// Bytes of the source that rows of a plane should have to be followed by the CPU's prefetcher, and of the destination that
+/// columns have that are long enough meanwhile.
+const WALK: usize = 2 << 10;
+const TALL: usize = 4 * LINE;
+
 /// Gives both axes of a plane the loops that continue their runs, the shorter first, so that strips are tall and walks
 /// are long. `unit` is the bytes of an element, or of a run that stands for one.
 fn extend(outer: &mut Loops, rows: &mut Axis, columns: &mut Axis, unit: usize) {
@@ -520,8 +526,10 @@ fn extend(outer: &mut Loops, rows: &mut Axis, columns: &mut Axis, unit: usize) {
         let bytes = |axis: &Axis| (!axis.is_full()).then_some((axis.len * unit) as isize);
         let next_row = bytes(rows).and_then(|run| find(outer, |l| l.destination, run));
         let next_column = bytes(columns).and_then(|run| find(outer, |l| l.source, run));
+        let walks = followed() == usize::MAX || columns.len * unit >= WALK;
+        let taller = rows.len <= columns.len && (walks || rows.len * unit < TALL);
         match (next_row, next_column) {
-            (Some(i), other) if other.is_none() || rows.len <= columns.len => {
+            (Some(i), other) if other.is_none() || taller => {
                 let l = outer.remove(i);
                 rows.join(l.extent, l.source);
             }

@@ -74,6 +74,14 @@ impl<V: Vector, O: Order, const W: usize> Staged<'_, V, O, W> {
         let n = V::BYTES / W;
         let line = LINE / W;
         let rows = plane.rows.len;
+        let onward = plane.is_run(
+            columns * W,
+            At {
+                source,
+                upcoming,
+                ..at
+            },
+        );
         // Lines of a strip, as many as the stage holds with one more and the pitch an odd number of lines.
         let strip = strip::<W>(&plane.rows);
         let lines = strip / line;
@@ -106,7 +114,7 @@ impl<V: Vector, O: Order, const W: usize> Staged<'_, V, O, W> {
                 (line + strip).min(line + rows - p0.min(rows)),
             );
             let high = high.max(low + 1).next_multiple_of(n);
-            let ahead = Ahead::new(&from[line..], &next[line..], columns * W);
+            let ahead = Ahead::new(&from[line..], &next[line..], columns * W, onward);
             let mut walk = plane.columns.cursor(first);
             let mut q = 0;
             while q < columns {
@@ -230,7 +238,8 @@ impl<V: Vector, L: Vector, O: Order, const W: usize> Work for Packed<'_, V, L, O
         let (mut from, mut next) = (Pointers::<PACKED>::new(), Pointers::<PACKED>::new());
         from.take(&mut plane.rows.cursor(0), at.source, rows.max(n));
         next.take(&mut plane.rows.cursor(0), at.upcoming, rows);
-        let ahead = Ahead::new(&from[..rows], &next, columns * W);
+        let onward = plane.is_run(columns * W, at);
+        let ahead = Ahead::new(&from[..rows], &next, columns * W, onward);
         let mut walk = plane.columns.cursor(0);
         // The columns that are staged, and those that were before.
         let (mut to, mut before) = (Pointers::<LINE>::new(), Pointers::<LINE>::new());

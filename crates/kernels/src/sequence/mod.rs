@@ -40,9 +40,7 @@ const DEPTH: usize = 8;
 const WORTH: usize = 2 << 10;
 /// The part of all bytes that must be written in parts of lines for bands to be staged.
 const CUTTING: usize = 8;
-/// Bytes of the source that a band in a wide stage reads at a time, at least,
-const PIECE: isize = 384;
-/// but for this part of all bytes, which is what is left beside bands.
+/// The part of all bytes that bands in a wide stage may read in short pieces: what is left beside them.
 const REST: usize = 16;
 /// Bytes of columns that are short: a plane that streams would spend its time with the lines that they share with what lies
 /// between them.
@@ -163,7 +161,7 @@ impl Sequence {
         let second = Caches::of_this_cpu().second;
         let sizes = Sizes {
             band: second / 4,
-            wide: (followed() < usize::MAX).then_some(second / 8),
+            wide: (followed() < usize::MAX).then_some(second / 6),
         };
         let moved: usize = moves.clone().map(Move::bytes).sum();
         let filled: usize = fills.clone().map(Fill::bytes).sum();
@@ -226,7 +224,7 @@ impl Sequence {
                 let short = bytes <= SHORT || LINE / largest.width() >= followed();
                 let wide = How {
                     band,
-                    run: PIECE,
+                    run: RUN,
                     rest: REST,
                     ..narrow
                 };

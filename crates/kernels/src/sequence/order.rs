@@ -150,11 +150,11 @@ impl Item {
 }
 
 /// Whether this is a transpose whose columns cut lines, are too long for a plane to stage whole, and have in a line alone
-/// more rows than the CPU's prefetcher follows.
+/// as many rows as the CPU's prefetcher follows.
 pub(super) fn is_tall(nest: &Nest) -> bool {
     let cuts = |l: &Loop| l.source == nest.width as isize && l.destination % LINE as isize != 0;
     column(&nest.loops, nest.width).is_some_and(|bytes| bytes > (PACKED * nest.width) as isize)
-        && LINE / nest.width > followed()
+        && LINE / nest.width >= followed()
         && nest.loops.iter().any(cuts)
 }
 
