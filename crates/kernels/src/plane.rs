@@ -311,7 +311,9 @@ impl<V: Vector, O: Order, const W: usize, const STREAM: bool> Work for Strips<'_
         let (n, group) = (V::BYTES / W, LINE / W);
         let columns = plane.columns.len;
         let onward = plane.is_run(columns * W, at);
-        let strip = strip::<W>(&plane.rows);
+        // Rows of a run need not be followed.
+        let least = if onward { STRIP } else { 0 };
+        let strip = strip::<W>(&plane.rows).max(least);
         let (mut from, mut next) = (Pointers::<TALL>::new(), Pointers::<TALL>::new());
         let mut to = Pointers::<LINE>::new();
         let mut down = plane.rows.cursor(first);
