@@ -13,7 +13,6 @@ use crate::isa::Isa;
 use crate::nest::{Loop, Nest};
 use crate::prepared::Prepared;
 use crate::simd::LINE;
-use crate::tuning::followed;
 
 /// Runs of so many elements, or of so many bytes of packed ones, are worth their beginnings and ends.
 const LONG: usize = 64;
@@ -185,9 +184,7 @@ impl How {
         if loops[row].extent < per && loops[column].extent < per || rows < per {
             return one_by_one();
         }
-        // Where all rows are followed, blocks do well.
         if bits.from == 8
-            && followed() < usize::MAX
             && let Some(panel) = self.packed_panel(bits, &roles)
         {
             return vec![panel];
