@@ -31,11 +31,18 @@ impl Onward {
 
     /// For places `step` bytes apart; so many bytes ahead, where that is enough.
     pub(crate) fn new(step: isize, ahead: isize) -> Onward {
-        let dense = (1..=LINE as isize).contains(&step);
         Onward {
             ahead,
-            sides: dense && followed() < usize::MAX,
+            sides: is_dense(step) && followed() < usize::MAX,
         }
+    }
+
+    /// As `new`, for places from which one element after the other is taken, if it is worth asking: where the CPU's own
+    /// prefetcher follows all rows, it brings one run sooner than requests that the core must keep under way. An EPYC reads
+    /// 12 GB/s of every fourth number of a run with them, and 24 GB/s without.
+    pub(crate) fn alone(step: isize, ahead: isize) -> Option<Onward> {
+        let followed = is_dense(step) && followed() == usize::MAX;
+        (!followed).then(|| Onward::new(step, ahead))
     }
 
     /// What to ask for when this place is read: while a block of pages is read line by line, all lines of the next.
@@ -49,6 +56,11 @@ impl Onward {
         let block = place.wrapping_sub(place as usize % BLOCK);
         block.wrapping_add(BLOCK + asked * LINE)
     }
+}
+
+/// Whether places so many bytes apart are on every line.
+fn is_dense(step: isize) -> bool {
+    (1..=LINE as isize).contains(&step)
 }
 
 #[cfg(test)]

@@ -90,7 +90,7 @@ impl<V: Vector, const W: usize> Work for Pieces<'_, V, W> {
         let mut stage = Stage(MaybeUninit::uninit());
         let stage = stage.0.as_mut_ptr().cast::<u8>();
         let waits = waits();
-        let onward = Onward::new(rows.source, NEAR as isize * rows.source);
+        let onward = Onward::alone(rows.source, NEAR as isize * rows.source);
         let mut done = 0;
         while done < rows.extent {
             let count = (PIECE / W).min(rows.extent - done);
@@ -107,8 +107,10 @@ impl<V: Vector, const W: usize> Work for Pieces<'_, V, W> {
                 let near = NEAR.min(count - first);
                 let row =
                     |r: usize| source.wrapping_offset((done + first + r) as isize * rows.source);
-                for r in 0..near {
-                    prefetch(onward.of(row(r)));
+                if let Some(onward) = onward {
+                    for r in 0..near {
+                        prefetch(onward.of(row(r)));
+                    }
                 }
                 for c in 0..columns.extent {
                     for r in 0..near {
