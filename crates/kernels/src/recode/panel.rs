@@ -36,10 +36,10 @@ use crate::tuning::{Caches, followed};
 const LINES: usize = 8;
 /// Bits of a line.
 const BITS: usize = 8 * LINE;
-/// Bytes that are read of a row, and then of the next, at least: of a row that cuts lines, each piece has a line more than
-/// its bytes fill. With pieces of a line, 1-bit matrices of rows that cut lines took a fourth longer on an EPYC.
-const SHORT: usize = 2 * LINE;
-/// The same where the CPU's prefetcher does not follow all rows.
+/// The part of the second-level cache that a step's rows and columns take, where the CPU's prefetcher follows all rows: as
+/// much again is asked for meanwhile, and rows that cut lines have more of them.
+const SHARE: usize = 4;
+/// Bytes that are read of a row, and then of the next, where the CPU's prefetcher does not follow all rows.
 const PIECE: usize = 512;
 /// Bytes of columns that are staged then, about, but two lines of each at least, and four where a line is staged twice: with
 /// what is read, a part of the second-level cache. Of 2 MiB of it, 320 KiB did better than twice as much.
@@ -150,13 +150,12 @@ impl Panel {
         let alike = columns.is_multiple_of(BITS as isize)
             && others.iter().all(|l| l.destination % BITS as isize == 0);
         let read = column_step * unit.bits().0 / 8;
-        let most = (COLUMNS / column_step).min(columns.len / column_step);
         let (wide, lines, far) = if followed() >= row_step * LINES {
-            let wide = SHORT.div_ceil(read).min(most);
-            let line = wide * (row_step * read + column_step * LINE);
-            let lines = Caches::of_this_cpu().second / 2 / line;
-            (wide, lines.clamp(if alike { 1 } else { 2 }, LINES), 0)
+            let line = row_step * read + column_step * LINE;
+            let lines = Caches::of_this_cpu().second / SHARE / line;
+            (1, lines.clamp(if alike { 1 } else { 2 }, LINES), 0)
         } else {
+            let most = (COLUMNS / column_step).min(columns.len / column_step);
             let wide = PIECE.div_ceil(read).min(most);
             let least = if alike { 3 } else { 5 };
             let lines = (ROOM / (wide * column_step * LINE)).clamp(least, LINES + 1) - 1;
