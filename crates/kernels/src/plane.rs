@@ -27,7 +27,7 @@ use crate::onward::Onward;
 use crate::order::{Mixed, Order, Same};
 use crate::sequence::stage::Aside;
 use crate::simd::{LINE, Set, Vector, Work, prefetch, prefetch_near};
-use crate::staged::{PACKED, Packed, Staged};
+use crate::staged::{self, PACKED, Packed, Staged};
 use crate::tuning::followed;
 
 /// Rows of a strip, at most,
@@ -81,6 +81,8 @@ pub(crate) struct Plane {
     /// Destination offsets by place in the source's runs.
     pub(crate) columns: Axis,
     pub(crate) stream: bool,
+    /// The most rows with which it is packed: see [`packed_rows`](crate::staged::packed_rows).
+    pub(crate) most: usize,
     /// The loops around it; one iteration if it streams.
     pub(crate) around: Around,
     /// All offsets of both axes, where they are few and not those of two single loops; otherwise empty.
@@ -104,7 +106,7 @@ impl Plane {
         let column = self.rows.len * W;
         let on_lines =
             shift == 0 && column.is_multiple_of(LINE) && self.columns.is_multiple_of(LINE as isize);
-        self.columns.first_stride() == column as isize && self.rows.len <= PACKED && !on_lines
+        self.columns.first_stride() == column as isize && !on_lines && self.rows.len <= self.most
     }
 
     /// Whether its columns are vectors of so many bytes that lie side by side, each where such a vector may be streamed.
@@ -211,17 +213,21 @@ unsafe fn past<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: At
 
 /// # Safety
 ///
-/// As `run`; there are at least `16 / W` columns and at most `PACKED` rows.
+/// As `run`; there are at least `16 / W` columns and at most `staged::TALL` rows.
 unsafe fn packed<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: At) {
+    type Short<'a, V, L, O, const W: usize> = Packed<'a, V, L, O, W, PACKED, 2>;
+    type Tall<'a, V, O, const W: usize> = Packed<'a, V, V, O, W, { staged::TALL }, 1>;
     let column = plane.rows.len * W;
     // SAFETY: the caller's promise.
     unsafe {
         if column <= S::Quarter::BYTES {
-            S::enter(Packed::<S::Quarter, S::Wide, O, W>::new(plane, order, at));
+            S::enter(Short::<S::Quarter, S::Wide, O, W>::new(plane, order, at));
         } else if column <= S::Half::BYTES {
-            S::enter(Packed::<S::Half, S::Wide, O, W>::new(plane, order, at));
+            S::enter(Short::<S::Half, S::Wide, O, W>::new(plane, order, at));
+        } else if plane.rows.len <= PACKED {
+            S::enter(Short::<S::Wide, S::Wide, O, W>::new(plane, order, at));
         } else {
-            S::enter(Packed::<S::Wide, S::Wide, O, W>::new(plane, order, at));
+            S::enter(Tall::<S::Wide, O, W>::new(plane, order, at));
         }
     }
 }
@@ -504,6 +510,55 @@ impl<'a> Ahead<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::isa::Isa;
+
+    /// Whichever CPU this is, planes of many rows are packed, and staged column by column.
+    #[test]
+    fn columns_side_by_side_are_moved_in_both_ways() {
+        const GAP: usize = LINE;
+        for (rows, columns) in [(257, 65), (300, 16), (1031, 37), (2047, 21)] {
+            for width in [1, 2, 4, 8, 16] {
+                let source: Vec<u8> = (0..rows * columns * width)
+                    .map(|i| (i * 37 + i / 251) as u8)
+                    .collect();
+                let skip = 3 * width;
+                let mut expected = vec![0xa5; skip + source.len() + GAP];
+                for (i, element) in source.chunks_exact(width).enumerate() {
+                    let at = skip + (i % columns * rows + i / columns) * width;
+                    expected[at..at + width].copy_from_slice(element);
+                }
+                for most in [PACKED, staged::TALL] {
+                    let plane = Plane {
+                        rows: Axis::new(rows, (columns * width) as isize),
+                        columns: Axis::new(columns, (rows * width) as isize),
+                        stream: true,
+                        most,
+                        around: Around::default(),
+                        tables: Default::default(),
+                        order: None,
+                    };
+                    for &isa in Isa::available() {
+                        let mut destination = vec![0xa5; expected.len() + LINE];
+                        let start = destination.as_ptr().align_offset(LINE);
+                        let destination = &mut destination[start..start + expected.len()];
+                        let at = At {
+                            source: source.as_ptr(),
+                            destination: destination[skip..].as_mut_ptr(),
+                            upcoming: source.as_ptr(),
+                            aside: None,
+                        };
+                        // SAFETY: the source has all elements of the plane, and the destination room for them.
+                        unsafe { crate::dispatch::plane(isa, &plane, width, at) };
+                        crate::simd::fence();
+                        assert!(
+                            destination == expected,
+                            "{rows}x{columns} of {width}, at most {most} rows, {isa:?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
 
     /// The lines of rows that are asked for while a strip is walked in blocks of `high` rows, by strip, row and line.
     fn asked(followed: usize, rows: usize, end: usize, high: usize) -> Vec<(usize, usize, usize)> {

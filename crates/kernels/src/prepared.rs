@@ -18,6 +18,7 @@ use crate::sequence::stage::Aside;
 use crate::sift::Sift;
 use crate::simd::{LINE, fence};
 use crate::slim::Slim;
+use crate::staged::packed_rows;
 use crate::tuning::followed;
 use crate::weave::Weave;
 use crate::zip::{self, Zip};
@@ -479,6 +480,7 @@ fn plane(
             rows: Axis::new(rows.extent, rows.source),
             columns: Axis::new(columns.extent, columns.destination),
             stream,
+            most: if stream { packed_rows() } else { 0 },
             around: Around::default(),
             tables: Default::default(),
             order,

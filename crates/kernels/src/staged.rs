@@ -15,8 +15,9 @@ use crate::axis::Pointers;
 use crate::block::{Listed, Places, Steps, block, tile};
 use crate::order::Order;
 use crate::pen::Pen;
-use crate::plane::{Ahead, At, Plane, strip};
+use crate::plane::{AHEAD, Ahead, At, Plane, strip};
 use crate::simd::{LINE, Vector, Work};
+use crate::tuning::{Caches, followed};
 
 /// Bytes of the stage: a strip, a line and a skew, for as many columns as a line has elements.
 const STAGE: usize = 32 << 10;
@@ -179,25 +180,38 @@ impl<V: Vector, O: Order, const W: usize> Staged<'_, V, O, W> {
     }
 }
 
-/// The most rows of a plane that is packed.
+/// The most rows of a plane that is packed in the first-level cache,
 pub(crate) const PACKED: usize = 256;
+/// and of one that is packed in the second-level one.
+pub(crate) const TALL: usize = 2048;
+
+/// The most rows of a plane that is packed on this CPU. More than the first-level cache has room for are where the CPU's
+/// prefetcher follows them all, and the second-level cache has room for the stage, and in every row for a line and those
+/// that are asked for.
+pub(crate) fn packed_rows() -> usize {
+    match followed() {
+        usize::MAX => (Caches::of_this_cpu().second / (2 * AHEAD)).clamp(PACKED, TALL),
+        _ => PACKED,
+    }
+}
 
 /// Bytes of columns that are staged at once, unless a line of the source is more.
 const GROUP: usize = 8 << 10;
 
 /// What is staged at once: at most a line of the source, of all rows.
 #[repr(align(64))]
-struct Group(MaybeUninit<[u8; PACKED * LINE]>);
+struct Group<const ROWS: usize>(MaybeUninit<[[u8; LINE]; ROWS]>);
 
 /// Streams columns that lie side by side in the destination, as many as fit a stage at once.
 ///
-/// What was staged is streamed one group of columns later, from the other of two stages: a load of what was just stored
-/// would wait until all streaming stores before it are done.
+/// A load of what was just stored would wait until all streaming stores before it are done. So what was staged is streamed
+/// one group of columns later, from the other of two `STAGES`; unless a group is so large that its first bytes have long
+/// been stored when its last ones are.
 ///
 /// # Safety (of `work`)
 ///
-/// As `run`, where the CPU has `L` too; there are at least `16 / W` columns and at most `PACKED` rows.
-pub(crate) struct Packed<'a, V, L, O, const W: usize> {
+/// As `run`, where the CPU has `L` too; there are at least `16 / W` columns and at most `ROWS` rows.
+pub(crate) struct Packed<'a, V, L, O, const W: usize, const ROWS: usize, const STAGES: usize> {
     plane: &'a Plane,
     order: O,
     at: At,
@@ -205,7 +219,9 @@ pub(crate) struct Packed<'a, V, L, O, const W: usize> {
     vectors: PhantomData<(V, L)>,
 }
 
-impl<'a, V, L, O, const W: usize> Packed<'a, V, L, O, W> {
+impl<'a, V, L, O, const W: usize, const ROWS: usize, const STAGES: usize>
+    Packed<'a, V, L, O, W, ROWS, STAGES>
+{
     pub(crate) fn new(plane: &'a Plane, order: O, at: At) -> Self {
         let vectors = PhantomData;
         Packed {
@@ -217,7 +233,13 @@ impl<'a, V, L, O, const W: usize> Packed<'a, V, L, O, W> {
     }
 }
 
-impl<V: Vector, L: Vector, O: Order, const W: usize> Work for Packed<'_, V, L, O, W> {
+impl<V, L, O, const W: usize, const ROWS: usize, const STAGES: usize> Work
+    for Packed<'_, V, L, O, W, ROWS, STAGES>
+where
+    V: Vector,
+    L: Vector,
+    O: Order,
+{
     #[inline(always)]
     unsafe fn work(self) {
         let Packed {
@@ -230,12 +252,11 @@ impl<V: Vector, L: Vector, O: Order, const W: usize> Work for Packed<'_, V, L, O
         let group = (GROUP / column / line * line).clamp(line, LINE);
         // A column that a vector holds is stored as a whole vector, over whose end the next one is stored.
         let n = V::BYTES / W;
-        const { assert!(GROUP + V::BYTES <= PACKED * LINE) };
-        let mut stages = [const { Group(MaybeUninit::uninit()) }; 2];
-        let [stage, other] = &mut stages;
-        let mut stage = stage.0.as_mut_ptr().cast::<u8>();
-        let mut other = other.0.as_mut_ptr().cast::<u8>();
-        let (mut from, mut next) = (Pointers::<PACKED>::new(), Pointers::<PACKED>::new());
+        const { assert!(GROUP + V::BYTES <= ROWS * LINE && (STAGES == 1 || STAGES == 2)) };
+        let mut stages = [const { Group::<ROWS>(MaybeUninit::uninit()) }; STAGES];
+        let mut stage = stages[0].0.as_mut_ptr().cast::<u8>();
+        let mut other = stages[STAGES - 1].0.as_mut_ptr().cast::<u8>();
+        let (mut from, mut next) = (Pointers::<ROWS>::new(), Pointers::<ROWS>::new());
         from.take(&mut plane.rows.cursor(0), at.source, rows.max(n));
         next.take(&mut plane.rows.cursor(0), at.upcoming, rows);
         let onward = plane.is_run(columns * W, at);
@@ -285,6 +306,9 @@ impl<V: Vector, L: Vector, O: Order, const W: usize> Work for Packed<'_, V, L, O
                 }
                 c += breadth;
             }
+            if STAGES == 1 {
+                before.clone_from(&to);
+            }
             // SAFETY: these columns are staged.
             unsafe { copy_columns(&mut pen, other, &before, column) };
             before.clone_from(&to);
@@ -292,7 +316,9 @@ impl<V: Vector, L: Vector, O: Order, const W: usize> Work for Packed<'_, V, L, O
         }
         // SAFETY: as before; the pen copied to columns of the plane.
         unsafe {
-            copy_columns(&mut pen, stage, &before, column);
+            if STAGES == 2 {
+                copy_columns(&mut pen, stage, &before, column);
+            }
             pen.lift();
         }
     }

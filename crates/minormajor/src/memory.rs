@@ -36,7 +36,7 @@ impl fmt::Display for ExtraMemory {
 pub(crate) const THREAD_HEAP: usize = 2 << 10;
 
 /// Bytes of stack that the kernels take, with those that call them.
-pub(crate) const KERNEL_STACK: usize = 64 << 10;
+pub(crate) const KERNEL_STACK: usize = 192 << 10;
 
 /// Bytes of heap that a thread takes to cut pieces out of boxes.
 pub(crate) const PIECE_HEAP: usize = 8 << 10;
