@@ -43,16 +43,16 @@ pub(super) unsafe fn keep<S: Half>(
     }
 }
 
-/// Writes a line past the caches, from any bit on.
+/// Writes whole lines past the caches, from any bit on.
 ///
 /// # Safety
 ///
-/// The bits are readable, and the line is writable and aligned; the CPU has `W`.
+/// The bits are readable, and the lines are writable and aligned; the CPU has `W`.
 #[inline(always)]
-pub(super) unsafe fn line<W: Words>(from: Place<*const u8>, to: *mut u8) {
-    for at in (0..LINE).step_by(W::BYTES) {
-        // SAFETY: the caller's promise.
-        unsafe {
+pub(super) unsafe fn lines<W: Words>(from: Place<*const u8>, to: *mut u8, count: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        for at in (0..count * LINE).step_by(W::BYTES) {
             let words = match from.bit & 7 {
                 0 => get::<W, false>(from, at),
                 _ => get::<W, true>(from, at),

@@ -619,24 +619,28 @@ impl Column {
     pub(super) unsafe fn write<S: Half>(&self, strip: usize, lines: usize) {
         // Bits of the first line before the column.
         let shift = (self.to.base as usize * 8).wrapping_add_signed(self.to.bit) % BITS;
-        for l in 0..lines {
-            let at = strip + l * BITS;
-            let staged = Place {
-                base: self.staged,
-                bit: (BITS + l * BITS - shift) as isize,
-            };
-            // SAFETY: bits of the column.
-            unsafe {
-                if at >= shift && at - shift + BITS <= self.end {
-                    let (to, _) = self.to.step((at - shift) as isize).byte();
-                    keep::line::<S::Words>(staged, to);
-                } else {
-                    let begin = at.max(shift) - shift;
-                    let end = (at + BITS).min(self.end + shift).max(shift) - shift;
-                    if begin < end {
-                        let staged = staged.step((begin + shift - at) as isize);
-                        keep::<S>(staged, self.to.step(begin as isize), end - begin, false);
-                    }
+        let staged = Place {
+            base: self.staged,
+            bit: (BITS - shift) as isize,
+        };
+        // Of the lines, those that the column has whole.
+        let first = usize::from(strip < shift);
+        let whole = (self.end + shift).saturating_sub(strip) / BITS;
+        let whole = first..whole.min(lines).max(first);
+        // SAFETY: bits of the column.
+        unsafe {
+            if !whole.is_empty() {
+                let (to, _) = self.to.step((strip + first * BITS - shift) as isize).byte();
+                let staged = staged.step((first * BITS) as isize);
+                keep::lines::<S::Words>(staged, to, whole.len());
+            }
+            for l in (0..first.min(lines)).chain(whole.end..lines) {
+                let at = strip + l * BITS;
+                let begin = at.max(shift) - shift;
+                let end = (at + BITS).min(self.end + shift).max(shift) - shift;
+                if begin < end {
+                    let staged = staged.step((l * BITS + begin + shift - at) as isize);
+                    keep::<S>(staged, self.to.step(begin as isize), end - begin, false);
                 }
             }
         }
