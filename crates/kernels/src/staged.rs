@@ -16,7 +16,7 @@ use crate::block::{Listed, Places, Steps, block, tile};
 use crate::order::Order;
 use crate::pen::Pen;
 use crate::plane::{AHEAD, Ahead, At, Plane, strip};
-use crate::simd::{LINE, Vector, Work};
+use crate::simd::{LINE, Vector, Work, own};
 use crate::tuning::{Caches, followed};
 
 /// Bytes of the stage: a strip, a line and a skew, for as many columns as a line has elements.
@@ -261,6 +261,13 @@ where
         next.take(&mut plane.rows.cursor(0), at.upcoming, rows);
         let onward = plane.is_run(columns * W, at);
         let ahead = Ahead::new(&from[..rows], &next, columns * W, onward);
+        // The last line is written in part where columns end inside it: by then it is there.
+        let mut last = [0];
+        plane.columns.read(columns as isize - 1, &mut last);
+        let end = at.destination.wrapping_offset(last[0]).wrapping_add(column);
+        if !(end as usize).is_multiple_of(LINE) {
+            own(end);
+        }
         let mut walk = plane.columns.cursor(0);
         // The columns that are staged, and those that were before.
         let (mut to, mut before) = (Pointers::<LINE>::new(), Pointers::<LINE>::new());
