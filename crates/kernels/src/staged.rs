@@ -1,6 +1,6 @@
 //! Planes whose columns do not start on cache lines, written by whole lines all the same.
 //!
-//! Blocks are transposed into a stage in the first-level cache and streamed from there. There are two ways:
+//! Blocks are transposed into a stage in the caches and streamed from there. There are two ways:
 //!
 //! - Columns that lie side by side are packed: as many as fit are staged as they will lie, and their whole lines
 //!   streamed.
@@ -254,8 +254,9 @@ where
         let n = V::BYTES / W;
         const { assert!(GROUP + V::BYTES <= ROWS * LINE && (STAGES == 1 || STAGES == 2)) };
         let mut stages = [const { Group::<ROWS>(MaybeUninit::uninit()) }; STAGES];
-        let mut stage = stages[0].0.as_mut_ptr().cast::<u8>();
-        let mut other = stages[STAGES - 1].0.as_mut_ptr().cast::<u8>();
+        let mut stage = stages.as_mut_ptr().cast::<u8>();
+        // The last of them.
+        let mut other = stage.wrapping_add((STAGES - 1) * ROWS * LINE);
         let (mut from, mut next) = (Pointers::<ROWS>::new(), Pointers::<ROWS>::new());
         from.take(&mut plane.rows.cursor(0), at.source, rows.max(n));
         next.take(&mut plane.rows.cursor(0), at.upcoming, rows);
