@@ -235,3 +235,17 @@ fn casts_keep_exactly_the_values_that_are_there() {
         );
     }
 }
+
+/// All indices lie in the first tile; only padding lies in the second.
+#[test]
+fn tiles_that_move_padding_alone_change_nothing() {
+    let array =
+        |text: &str| -> ArrayShape { text.parse::<Shape>().unwrap().as_array().unwrap().clone() };
+    for (text, untiled) in [
+        ("s8[2]{0:T(2,2)L(64)PAD(3)}", true),
+        ("s8[3]{0:T(2,2)L(64)PAD(3)}", false),
+        ("s8[2]{0:T(2,2)PAD(3)}", false),
+    ] {
+        assert_eq!(array(text).is_untiled(), Ok(untiled), "{text}");
+    }
+}

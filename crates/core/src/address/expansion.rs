@@ -137,7 +137,9 @@ impl Expansion {
             Part::Digit { stride, .. } => Some(stride),
             Part::Split { tile, high, low } => {
                 let low = self.linear_stride(low)?;
-                (self.linear_stride(high)? == low.checked_mul(tile)?).then_some(low)
+                // Padding alone can make a tile more than there are values.
+                let one_tile = self.nodes[high].bound <= 1;
+                (one_tile || self.linear_stride(high)? == low.checked_mul(tile)?).then_some(low)
             }
             Part::Joined { group, place } => {
                 // Products of parts of the allocation, which fits.
