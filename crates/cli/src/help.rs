@@ -167,7 +167,7 @@ Inside one buffer, with no more memory from the allocator than --memory says:
     buffer   134217728 bytes (128.00M)
     moves    268402688 bytes (255.97M)
     fills    0 bytes (0B)
-    extra    0 bytes (0B) of heap, 393216 bytes (384.0K) of stack
+    extra    0 bytes (0B) of heap, 262144 bytes (256.0K) of stack
 
     2 steps, one after another:
       swap in pairs: 4096 x 4096 blocks of 8 bytes

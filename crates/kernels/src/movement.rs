@@ -279,9 +279,28 @@ impl Move {
         along(|l| l.source).min(along(|l| l.destination))
     }
 
+    /// Whether these rows follow one another, one for each element of the other side's, as pixels of a block of channels.
+    pub fn interleaves(&self) -> bool {
+        let (width, loops) = (self.0.nest.width, &self.0.nest.loops);
+        let follow = |short: fn(&Loop) -> isize, long: fn(&Loop) -> isize| {
+            let along =
+                |stride: fn(&Loop) -> isize| loops.iter().find(|l| stride(l) == width as isize);
+            let (Some(row), Some(other)) = (along(short), along(long)) else {
+                return false;
+            };
+            short(other) == (row.extent * width) as isize
+        };
+        follow(|l| l.source, |l| l.destination) || follow(|l| l.destination, |l| l.source)
+    }
+
     /// Whether all rows begin on lines of a cache, on both sides, where the buffers do.
     pub fn lined(&self) -> bool {
         self.0.nest.lined(LINE)
+    }
+
+    /// Whether all rows begin on lines of a cache in the destination, where the buffer does.
+    pub fn written_on_lines(&self) -> bool {
+        self.0.nest.written_on_lines(LINE)
     }
 
     /// The bytes that the source must have at least.

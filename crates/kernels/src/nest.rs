@@ -154,18 +154,20 @@ impl Nest {
 }
 
 impl Nest {
-    /// Whether all rows begin on lines of so many units, on both sides.
+    /// Whether all rows begin on lines of so many units, on both sides,
     pub(crate) fn lined(&self, line: usize) -> bool {
-        let on_lines = |start: isize, stride: fn(&Loop) -> isize| {
-            let far = |stride: &usize| *stride >= line;
-            let mut strides = self
-                .loops
-                .iter()
-                .map(|l| stride(l).unsigned_abs())
-                .filter(far);
-            start.unsigned_abs().is_multiple_of(line) && strides.all(|s| s.is_multiple_of(line))
-        };
-        on_lines(self.source, |l| l.source) && on_lines(self.destination, |l| l.destination)
+        self.on_lines(line, self.source, |l| l.source) && self.written_on_lines(line)
+    }
+
+    /// or in the destination.
+    pub(crate) fn written_on_lines(&self, line: usize) -> bool {
+        self.on_lines(line, self.destination, |l| l.destination)
+    }
+
+    fn on_lines(&self, line: usize, start: isize, stride: fn(&Loop) -> isize) -> bool {
+        let strides = self.loops.iter().map(|l| stride(l).unsigned_abs());
+        let mut far = strides.filter(|&stride| stride >= line);
+        start.unsigned_abs().is_multiple_of(line) && far.all(|stride| stride.is_multiple_of(line))
     }
 
     /// The bytes of a side's elements, with gaps between them of less than a line.

@@ -109,7 +109,9 @@ impl Relayout {
                 bytes: if staged { job.bytes() } else { job.touched() },
                 entries: if staged { 1 } else { job.entries() },
                 row: if staged { usize::MAX } else { job.row() },
+                interleaves: job.interleaves(),
                 lined: job.lined(),
+                written_on_lines: job.written_on_lines(),
             })
             .collect();
         let moved: usize = moves.iter().map(|moved| moved.bytes).sum();

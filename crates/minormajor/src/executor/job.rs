@@ -178,12 +178,25 @@ impl Job {
         }
     }
 
+    /// Whether those rows follow one another, one for each element of the other side's.
+    pub(super) fn interleaves(&self) -> bool {
+        matches!(&self.work, Work::Move(kernel) if kernel.interleaves())
+    }
+
     /// Whether all rows begin on lines of a cache, on both sides.
     pub(super) fn lined(&self) -> bool {
         match &self.work {
             Work::Move(kernel) => kernel.lined(),
             Work::Recode(kernel) => kernel.lined(),
             Work::Fill(_) | Work::FillBits(_) => true,
+        }
+    }
+
+    /// Whether all rows begin on lines of a cache in the destination.
+    pub(super) fn written_on_lines(&self) -> bool {
+        match &self.work {
+            Work::Move(kernel) => kernel.written_on_lines(),
+            _ => self.lined(),
         }
     }
 

@@ -6,7 +6,7 @@ use minormajor_core::plan::ByteOrders;
 use minormajor_core::{ArrayShape, ElementType, Plan, Shape, StridedView};
 use minormajor_kernels::{Caches, Memory, Pages};
 
-use super::{Level, Lined, Machine, ROW, RUN, Rate, Rates, Rewrites, START};
+use super::{Level, Lined, Machine, PIECE, ROW, RUN, Rate, Rates, Rewrites, START};
 use crate::Relayout;
 
 /// Most bytes of the two buffers together.
@@ -118,6 +118,23 @@ impl Buffers {
         rates.runs = of(
             format!("u8[{runs},{runs},{RUN}]{{2,1,0}}"),
             format!("u8[{runs},{runs},{RUN}]{{2,0,1}}"),
+        );
+        // Pieces that are written on lines, and that are not.
+        let mut pieces = |piece: usize| {
+            let side = (((bytes / piece) as f64).sqrt() as usize - 1) | 1;
+            of(
+                format!("u8[{side},{side},{piece}]{{2,1,0}}"),
+                format!("u8[{side},{side},{piece}]{{2,0,1}}"),
+            )
+        };
+        rates.pieces = Lined {
+            on: pieces(PIECE),
+            off: pieces(PIECE - 12),
+        };
+        let images = bytes / LINE / 496;
+        rates.blocks = of(
+            format!("u32[{images},{},496]{{2,1,0}}", LINE / 4),
+            format!("u32[{images},{},496]{{1,2,0}}", LINE / 4),
         );
         let (short, blocks) = (ROW / 4, bytes / ROW / 500);
         rates.rows = of(

@@ -45,13 +45,17 @@ struct Rates {
     copy: Rate,
     /// Long runs.
     long: Rate,
+    /// Runs of [`PIECE`] bytes, by where they are written.
+    pieces: Lined,
     /// Runs of [`RUN`] bytes.
     runs: Rate,
     /// By the logarithm of the element's width.
     transpose: [Lined; 5],
     weave: [Rate; 5],
-    /// A transpose of 4-byte elements, of which rows or columns have [`ROW`] bytes.
+    /// A transpose of 4-byte elements, of which rows or columns have [`ROW`] bytes,
     rows: Rate,
+    /// or a line, on lines and one after another.
+    blocks: Rate,
     /// Blocks of 4-byte elements.
     gather: Rate,
     /// Packed elements that become bytes.
@@ -92,12 +96,18 @@ struct Rate {
     all: f64,
 }
 
-/// Bytes of a short run.
+/// Bytes of a short run,
 const RUN: usize = 80;
+/// of one that is as long as a row of a tile,
+const PIECE: usize = 512;
+/// and of a long one.
+const WHOLE: usize = 32 << 10;
 /// Bytes of a short row of a transpose,
 const ROW: usize = 24;
 /// and of one that is not short.
 const LONG: usize = 2 * ROW;
+/// Bytes of rows or columns that are as fast as those of a line, where they lie on lines and follow one another.
+const BLOCK: std::ops::RangeInclusive<usize> = 32..=128;
 /// What entering a kernel takes, in nanoseconds, beside its bytes.
 const ENTRY: f64 = 8.0;
 /// What starting a run on several threads takes, in nanoseconds.
@@ -188,11 +198,24 @@ impl Machine {
         let lined = |rates: &Lined| on(if moved.lined { rates.on } else { rates.off });
         match moved.kernel {
             Kernel::Nothing => 0.0,
-            // Runs of a page and more are copies; shorter ones lie between.
-            Kernel::Copy { run } => between(run, (RUN, on(rates.runs)), (4096, on(rates.long))),
+            Kernel::Copy { run } => {
+                let pieces = on(if moved.written_on_lines {
+                    rates.pieces.on
+                } else {
+                    rates.pieces.off
+                });
+                if run < PIECE {
+                    between(run, (RUN, on(rates.runs)), (PIECE, pieces))
+                } else {
+                    doubling(run, (PIECE, pieces), (WHOLE, on(rates.long)))
+                }
+            }
             Kernel::Repeat { .. } => self.copy(level, threads) / 2.0,
             Kernel::Transpose { width, .. } => {
                 let long = lined(&rates.transpose[by_width(width)]);
+                if moved.interleaves && moved.lined && BLOCK.contains(&moved.row) {
+                    return long * (on(rates.blocks) / on(rates.transpose[2].on)).min(1.0);
+                }
                 let short = long * on(rates.rows) / on(rates.transpose[2].off);
                 between(moved.row, (ROW, short.max(long)), (LONG, long))
             }
@@ -226,6 +249,14 @@ fn between(bytes: usize, short: (usize, f64), long: (usize, f64)) -> f64 {
     long.1 + (short.1 - long.1) * share / (of_one(short.0) - of_one(long.0))
 }
 
+/// What lies between two rates, where every doubling of the bytes brings as much: of what is read or written in pages and
+/// rows of memory, which take time to be opened.
+fn doubling(bytes: usize, short: (usize, f64), long: (usize, f64)) -> f64 {
+    let of_one = |bytes: usize| (bytes as f64).ln();
+    let share = of_one(long.0) - of_one(bytes.clamp(short.0, long.0));
+    long.1 + (short.1 - long.1) * share / (of_one(long.0) - of_one(short.0))
+}
+
 /// What a prepared plan does, as far as its time depends on it.
 pub(crate) struct Work {
     /// Bytes of source and destination that are touched.
@@ -246,8 +277,12 @@ pub(crate) struct Moved {
     pub entries: usize,
     /// The fewest bytes that lie side by side on a side, as far as one loop goes.
     pub row: usize,
-    /// Whether all rows begin on lines of a cache, on both sides.
+    /// Whether those rows follow one another, one for each element of the other side's.
+    pub interleaves: bool,
+    /// Whether all rows begin on lines of a cache, on both sides,
     pub lined: bool,
+    /// or in the destination.
+    pub written_on_lines: bool,
 }
 
 #[cfg(test)]
@@ -275,10 +310,12 @@ mod tests {
             Rates {
                 copy: rate(0.02),
                 long: rate(0.02),
+                pieces: lined(0.03),
                 runs: rate(0.04),
                 transpose: [0.05, 0.04, 0.03, 0.03, 0.03].map(lined),
                 weave: [rate(0.05); 5],
                 rows: rate(0.06),
+                blocks: rate(0.02),
                 gather: rate(0.05),
                 bits: rewrites.clone(),
                 packed: [0.06, 0.05, 0.04].map(lined),
@@ -322,7 +359,9 @@ mod tests {
             bytes: 1 << 30,
             entries: 1,
             row,
+            interleaves: false,
             lined: true,
+            written_on_lines: true,
         }
     }
 
@@ -353,7 +392,14 @@ mod tests {
         let cost = |moved: Moved| machine.cost(&moved, Level::Core, 1);
         let runs = |run| cost(moved(Kernel::Copy { run }, run));
         assert_eq!((runs(64), runs(RUN), runs(1 << 20)), (0.04, 0.04, 0.02));
-        assert!((runs(2 * RUN) - 0.03).abs() < 5e-4);
+        assert!((runs(2 * RUN) - 0.0341).abs() < 5e-5);
+        // Three of six doublings from 512 bytes to 32 KiB.
+        assert!((runs(PIECE) - 0.03).abs() < 1e-9 && (runs(4096) - 0.025).abs() < 1e-9);
+        let beside = Moved {
+            written_on_lines: false,
+            ..moved(Kernel::Copy { run: PIECE }, PIECE)
+        };
+        assert!((cost(beside) - 0.045).abs() < 1e-9);
         // Rows of other elements cost as much more as those that were measured.
         let rows = |width, row| {
             let lined = false;
@@ -364,6 +410,18 @@ mod tests {
         };
         assert!((rows(4, ROW) - 0.06).abs() < 1e-9 && (rows(1, ROW) - 0.10).abs() < 1e-9);
         assert!((rows(4, LONG) - 0.045).abs() < 1e-9);
+        // On lines and one after another, a line is faster than a long row, and so is half of one.
+        let blocks = |width, row| {
+            let interleaves = true;
+            cost(Moved {
+                interleaves,
+                ..transpose(width, row)
+            })
+        };
+        assert!(
+            (blocks(4, 64) - 0.02).abs() < 1e-9 && (blocks(1, 32) - 0.05 * 2.0 / 3.0).abs() < 1e-9
+        );
+        assert!((blocks(4, 256) - 0.03).abs() < 1e-9);
     }
 
     #[test]
