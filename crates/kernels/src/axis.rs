@@ -140,6 +140,12 @@ impl<const N: usize> Pointers<N> {
         self.len = len;
     }
 
+    /// Puts others in place of the first ones.
+    #[inline(always)]
+    pub(crate) fn put<const M: usize>(&mut self, others: &Pointers<M>) {
+        self.places[..others.len].copy_from_slice(&others.places[..others.len]);
+    }
+
     #[inline(always)]
     pub(crate) fn clone_from(&mut self, other: &Self) {
         self.places[..other.len].copy_from_slice(&other.places[..other.len]);

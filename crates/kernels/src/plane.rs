@@ -44,6 +44,8 @@ const PIECE: usize = 1 << 10;
 const SIDES: usize = 4;
 /// The least bytes of a run that is asked for from front to back: up to a sixth of them would be others'.
 const RUN: usize = 256 << 10;
+/// Bits of a part of a row that is asked for. Strips have fewer rows than there are such parts.
+const SHARE: u32 = 16;
 /// The most places of an axis that has a table.
 const TABLE: usize = 2048;
 
@@ -61,6 +63,12 @@ pub(crate) fn strip<const W: usize>(rows: &Axis) -> usize {
         few if few < line => STRIP,
         followed => (followed / line * line).min(most),
     }
+}
+
+/// How many rows strips have that are about as long as one another: few rows in the last one would not be enough to ask
+/// for all that comes after it. At most `most`, which is whole lines of so many rows.
+pub(crate) fn even(rows: usize, most: usize, line: usize) -> usize {
+    rows.div_ceil(rows.div_ceil(most)).next_multiple_of(line)
 }
 
 /// Where a plane lies.
@@ -319,7 +327,8 @@ impl<V: Vector, O: Order, const W: usize, const STREAM: bool> Work for Strips<'_
         let onward = plane.is_run(columns * W, at);
         // Rows of a run need not be followed.
         let least = if onward { STRIP } else { 0 };
-        let strip = strip::<W>(&plane.rows).max(least);
+        let most = strip::<W>(&plane.rows).max(least);
+        let strip = even(end - first, most, group);
         let (mut from, mut next) = (Pointers::<TALL>::new(), Pointers::<TALL>::new());
         let mut to = Pointers::<LINE>::new();
         let mut down = plane.rows.cursor(first);
@@ -333,9 +342,10 @@ impl<V: Vector, O: Order, const W: usize, const STREAM: bool> Work for Strips<'_
             } else {
                 from.clone_from(&next);
                 if p + count < end {
-                    next.take(&mut down, source, strip);
+                    next.take(&mut down, source, strip.min(end - p - count));
                 } else if STREAM {
-                    next.take(&mut plane.rows.cursor(first), upcoming, strip);
+                    let mut down = plane.rows.cursor(first);
+                    next.take(&mut down, upcoming, strip.min(end - first));
                 }
             }
             let ahead = Ahead::new(&from[..count], &next, columns * W, onward);
@@ -378,6 +388,8 @@ pub(crate) struct Ahead<'a> {
     /// The rows of this strip and of the next one.
     from: &'a [*const u8],
     next: &'a [*const u8],
+    /// How many of the next strip's rows there are for each of this one, in parts of 2^[`SHARE`], rounded up.
+    share: usize,
     /// Bytes of a row.
     end: usize,
     /// How far ahead in each row.
@@ -425,6 +437,7 @@ impl<'a> Ahead<'a> {
         Ahead {
             from,
             next,
+            share: (next.len() << SHARE).div_ceil(from.len()),
             end,
             far,
             near: followed < usize::MAX && piece == 0,
@@ -456,8 +469,15 @@ impl<'a> Ahead<'a> {
         if piece == 0 {
             let (of, at) = if offset + far < end {
                 (from, offset + far)
-            } else {
+            } else if self.share == 1 << SHARE {
                 (next, offset + far - end)
+            } else {
+                // Apart, as for strips of one length how many rows these are is known when this is compiled.
+                let part = |row| (row * self.share) >> SHARE;
+                for row in &next[part(rows.start)..part(rows.end)] {
+                    line(row.wrapping_add(offset + far - end));
+                }
+                return;
             };
             for row in &of[rows] {
                 line(row.wrapping_add(at));
@@ -495,7 +515,9 @@ impl<'a> Ahead<'a> {
             if row == apart {
                 break;
             }
-            line(of[side * apart + row].wrapping_add((start + place) * LINE));
+            if let Some(row) = of.get(side * apart + row) {
+                line(row.wrapping_add((start + place) * LINE));
+            }
             side += 1;
             if side == sides {
                 (side, place) = (0, place + 1);
@@ -516,7 +538,9 @@ mod tests {
     #[test]
     fn columns_side_by_side_are_moved_in_both_ways() {
         const GAP: usize = LINE;
-        for (rows, columns) in [(257, 65), (300, 16), (1031, 37), (2047, 21)] {
+        // The last one in two panels.
+        let sizes = [(257, 65), (300, 16), (1031, 37), (2047, 21), (258, 4101)];
+        for (rows, columns) in sizes {
             for width in [1, 2, 4, 8, 16] {
                 let source: Vec<u8> = (0..rows * columns * width)
                     .map(|i| (i * 37 + i / 251) as u8)
@@ -612,6 +636,23 @@ mod tests {
                 first.map(|line| line + 1),
                 Some(least.unwrap_or(end.div_ceil(LINE)))
             );
+        }
+    }
+
+    #[test]
+    fn all_rows_of_a_strip_that_has_more_or_fewer_are_asked_for() {
+        let strip = |start: usize, rows: usize| -> Vec<*const u8> {
+            let rows = start..start + rows;
+            rows.map(|row| (row * LINE) as *const u8).collect()
+        };
+        for (rows, after) in [(64, 192), (192, 64), (48, 112), (112, 48), (16, 256)] {
+            let (from, next) = (strip(0, rows), strip(rows, after));
+            let ahead = Ahead::following(usize::MAX, &from, &next, LINE, false);
+            let mut lines = Vec::new();
+            for row in (0..rows).step_by(16) {
+                ahead.each(row..row + 16, 0, |line| lines.push(line));
+            }
+            assert_eq!(lines, next, "{after} rows after {rows}");
         }
     }
 

@@ -6,7 +6,8 @@
 //!   streamed.
 //! - Otherwise each column has its own shift against the lines. A strip is staged with the rows just before it, and of
 //!   each column those lines are streamed that end in the strip. The price is that these rows are read twice, the second
-//!   time from the cache.
+//!   time from the cache. Before the first row of a column that another one ends at lie that one's last rows, so that a line
+//!   that both have a part in is written once, too.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -15,12 +16,15 @@ use crate::axis::Pointers;
 use crate::block::{Listed, Places, Steps, block, tile};
 use crate::order::Order;
 use crate::pen::Pen;
-use crate::plane::{AHEAD, Ahead, At, Plane, strip};
-use crate::simd::{LINE, Vector, Work, own};
+use crate::plane::{AHEAD, Ahead, At, Plane, even, strip};
+use crate::simd::{LINE, Vector, Work, own, prefetch};
 use crate::tuning::{Caches, followed};
 
 /// Bytes of the stage: a strip, a line and a skew, for as many columns as a line has elements.
-const STAGE: usize = 32 << 10;
+const STAGE: usize = 40 << 10;
+
+/// The most rows of a strip and of a line.
+const ROWS: usize = 9 * LINE;
 
 #[repr(align(64))]
 struct Staging(MaybeUninit<[u8; STAGE]>);
@@ -57,6 +61,17 @@ impl<V: Vector, O: Order, const W: usize> Work for Staged<'_, V, O, W> {
 }
 
 impl<V: Vector, O: Order, const W: usize> Staged<'_, V, O, W> {
+    /// Whether every column but the first begins where another one ends, and the last rows of that one can be read as an
+    /// element before their places in this one, also where the first column would be this one.
+    fn wraps(&self) -> bool {
+        let Plane { rows, columns, .. } = self.plane;
+        let line = LINE / W;
+        let mut last = [0; LINE];
+        rows.read((rows.len - line) as isize, &mut last[..line]);
+        columns.single_stride() == Some((rows.len * W) as isize)
+            && last[..line].iter().all(|&offset| offset >= W as isize)
+    }
+
     /// # Safety
     ///
     /// As `work`; columns `first` and on, `columns` of them, are of the plane and at least `16 / W`.
@@ -83,25 +98,36 @@ impl<V: Vector, O: Order, const W: usize> Staged<'_, V, O, W> {
                 ..at
             },
         );
+        // Bytes have the most rows to read again.
+        let more = if W == 1 && followed() == usize::MAX {
+            2
+        } else {
+            1
+        };
+        // Columns begin up to a line before row 0, so a strip past the last row ends the last lines.
+        let strip = even(rows + line, more * strip::<W>(&plane.rows), line);
+        let wraps = self.wraps();
         // Lines of a strip, as many as the stage holds with one more and the pitch an odd number of lines.
-        let strip = strip::<W>(&plane.rows);
         let lines = strip / line;
         let pitch = (lines + 1 + lines % 2) * LINE;
-        assert!(line * pitch <= STAGE && line + strip <= 5 * LINE);
+        assert!(line * pitch <= STAGE && line + strip <= ROWS);
         let mut stage = Staging(MaybeUninit::uninit());
         let stage = stage.0.as_mut_ptr().cast::<u8>();
-        let (mut from, mut next) = (
-            Pointers::<{ 5 * LINE }>::new(),
-            Pointers::<{ 5 * LINE }>::new(),
-        );
+        let (mut from, mut next) = (Pointers::<ROWS>::new(), Pointers::<ROWS>::new());
         let mut to = Pointers::<LINE>::new();
-        // Position i of a stage column is row p0 - line + i; rows outside the plane repeat its first or last one.
-        let load = |p0: usize, base, out: &mut Pointers<{ 5 * LINE }>| {
+        // Position i of a stage column is row p0 - line + i. Before the plane's first row are the last ones of the column
+        // before, or its first one, and past its last row that one again.
+        let load = |p0: usize, base: *const u8, out: &mut Pointers<ROWS>| {
             out.take_from(&plane.rows, p0 as isize - line as isize, base, line + strip);
+            if wraps && p0 == 0 {
+                let mut last = Pointers::<LINE>::new();
+                let mut cursor = plane.rows.cursor(rows - line);
+                last.take(&mut cursor, base.wrapping_sub(W), line);
+                out.put(&last);
+            }
         };
         load(0, source, &mut next);
         let mut p0 = 0;
-        // Columns begin up to a line before row 0, so a strip past the last row ends the last lines.
         while p0 < rows + line {
             from.clone_from(&next);
             if p0 + strip < rows + line {
@@ -111,7 +137,7 @@ impl<V: Vector, O: Order, const W: usize> Staged<'_, V, O, W> {
             }
             // Rows that no line of this strip needs are not transposed.
             let (low, high) = (
-                if p0 == 0 { line } else { 0 },
+                if p0 == 0 && !wraps { line } else { 0 },
                 (line + strip).min(line + rows - p0.min(rows)),
             );
             let high = high.max(low + 1).next_multiple_of(n);
@@ -125,6 +151,11 @@ impl<V: Vector, O: Order, const W: usize> Staged<'_, V, O, W> {
                     walk = plane.columns.cursor(first + q);
                 }
                 to.take(&mut walk, destination, breadth);
+                if wraps && p0 == 0 {
+                    for row in &from[..line] {
+                        prefetch(row.wrapping_add(q * W + AHEAD));
+                    }
+                }
                 let rows_of = Listed {
                     places: &from[low..],
                     offset: q * W,
@@ -145,20 +176,24 @@ impl<V: Vector, O: Order, const W: usize> Staged<'_, V, O, W> {
                 }
                 for (c, &to) in to.iter().enumerate() {
                     let shift = to as usize % LINE / W;
+                    // Whether no column ends where this one begins, and none begins where it ends.
+                    let column = first + q + c;
+                    let opens = !wraps || column == 0;
+                    let closes = !wraps || column + 1 == plane.columns.len;
                     // Line j of the strip holds rows p0 + j * line - shift and on.
                     for j in 0..lines {
                         let at = p0 + j * line;
-                        // SAFETY: a whole line inside the plane is staged (its first row is at most `line` before p0) and
-                        // aligned by the choice of `shift`; a cut one is copied as far as it is inside.
+                        // SAFETY: a whole line of the plane's columns is staged (its first row is at most `line` before p0)
+                        // and aligned by the choice of `shift`; a cut one is copied as far as it is inside.
                         unsafe {
                             let staged = stage.add(c * pitch + (line + j * line - shift) * W);
                             let to = to.cast_mut();
-                            if at >= shift && at - shift + line <= rows {
-                                let to = to.add((at - shift) * W);
+                            if (at >= shift || !opens) && at + line <= rows + shift {
+                                let to = to.offset((at as isize - shift as isize) * W as isize);
                                 for part in (0..LINE).step_by(V::BYTES) {
                                     V::load(staged.add(part)).stream(to.add(part));
                                 }
-                            } else {
+                            } else if at < shift || closes {
                                 let begin = at.max(shift) - shift;
                                 let end = (at + line).max(shift).min(rows + shift) - shift;
                                 if begin < end {
