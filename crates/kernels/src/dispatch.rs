@@ -1,6 +1,7 @@
 //! From the instruction set that a value proves to the kernels compiled for it.
 
 use crate::gather::{self, Gathers};
+use crate::hop::{self, Hop};
 use crate::in_place::swap::{self, Strip};
 use crate::isa::{Isa, Kind};
 use crate::lines::{self, Repeat, Reverse, Strided};
@@ -32,6 +33,16 @@ macro_rules! with_set {
             Kind::Avx512 | Kind::Avx512Vbmi => $module::$kernel::<Avx512Set>($($argument),*),
         }
     };
+}
+
+/// Moves a box block by block.
+///
+/// # Safety
+///
+/// As [`hop::run`]; that the CPU has the set is proved by `isa`.
+pub(crate) unsafe fn hop(isa: Isa, hop: &Hop, at: At) {
+    // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
+    unsafe { with_set!(isa, hop::run(hop, at)) }
 }
 
 /// Moves a plane.

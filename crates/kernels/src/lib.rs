@@ -35,6 +35,7 @@ mod dispatch;
 mod error;
 mod fill;
 mod gather;
+mod hop;
 mod in_place;
 mod isa;
 mod kernel;

@@ -268,8 +268,11 @@ impl Move {
         (touched(|l: &Loop| l.source) + touched(|l: &Loop| l.destination)).max(self.0.nest.bytes)
     }
 
-    /// The fewest bytes that lie side by side in the source or in the destination, as far as one loop goes.
+    /// The fewest bytes that lie side by side in the source or in the destination, as far as one loop goes, or a block.
     pub fn row(&self) -> usize {
+        if let Some(run) = self.0.prepared.shortest_run() {
+            return run;
+        }
         let along = |stride: fn(&Loop) -> isize| {
             let width = self.0.nest.width;
             let mut loops = self.0.nest.loops.iter();

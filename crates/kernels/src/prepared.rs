@@ -7,6 +7,7 @@ use crate::axis::Axis;
 use crate::cell::{Cell, Cells};
 use crate::dispatch;
 use crate::gather::{self, Gather, Gathers};
+use crate::hop::Hop;
 use crate::isa::Isa;
 use crate::kernel::Kernel;
 use crate::lines::{Repeat, Reverse, Strided};
@@ -48,6 +49,8 @@ enum Body {
     /// Runs of the destination that repeat one element.
     Repeat(Box<Repeat>),
     Plane(Box<Plane>),
+    /// Planes of short runs, moved block by block.
+    Hop(Box<Hop>),
     /// Too few columns for a plane's vectors.
     Slim(Box<Slim>),
     /// Too few rows or columns for a plane's vectors, and contiguous with the others.
@@ -189,6 +192,14 @@ impl Prepared {
                     )))
                 };
             }
+            if stream
+                && !cached
+                && is_broken(&outer, width, d, s)
+                && let Some(hop) = Hop::new(width, &outer, isa)
+            {
+                outer.clear();
+                break Body::Hop(Box::new(hop));
+            }
             if stream && let Some(slim) = Slim::new(width, outer[d], outer[s]) {
                 outer.remove(d.max(s));
                 outer.remove(d.min(s));
@@ -246,7 +257,7 @@ impl Prepared {
                 width,
                 run: repeat.run,
             },
-            Body::Plane(_) | Body::Slim(_) => Kernel::Transpose {
+            Body::Plane(_) | Body::Hop(_) | Body::Slim(_) => Kernel::Transpose {
                 width,
                 isa: self.isa.name(),
             },
@@ -267,6 +278,14 @@ impl Prepared {
             width: self.width,
             block,
             isa: self.isa.name(),
+        }
+    }
+
+    /// The fewest bytes that lie side by side on a side of a block, where it is moved block by block.
+    pub(crate) fn shortest_run(&self) -> Option<usize> {
+        match &self.body {
+            Body::Hop(hop) => Some(hop.shortest_run()),
+            _ => None,
         }
     }
 
@@ -356,6 +375,7 @@ impl Prepared {
                 Body::Rows(rows) => dispatch::rows(self.isa, rows, at),
                 Body::Runs(runs) => dispatch::runs(self.isa, runs, at),
                 Body::Plane(plane) => dispatch::plane(self.isa, plane, self.width, at),
+                Body::Hop(hop) => dispatch::hop(self.isa, hop, at),
                 Body::Slim(slim) => dispatch::slim(self.isa, slim, self.width, at),
                 Body::Weave(weave) => dispatch::weave(self.isa, weave, at),
                 Body::Zip(zip) => dispatch::zip(self.isa, zip, at),
@@ -459,6 +479,21 @@ fn few(outer: &[Loop], width: usize, d: usize, s: usize) -> Option<(Loop, Loop, 
     } else {
         None
     }
+}
+
+/// Bytes of a run of the destination below which it is short, since its ends are lines that are written in part,
+const SHORT: usize = 2 << 10;
+/// and of one of the source.
+const SHORT_ROW: usize = LINE + LINE / 2;
+
+/// Whether the plane of a nest would have short runs, as loops that continue them belong to the other side, or to none.
+fn is_broken(outer: &Loops, width: usize, d: usize, s: usize) -> bool {
+    if outer.len() < 3 {
+        return false;
+    }
+    let plane = plane(&mut outer.clone(), width, d, s, None, true);
+    let (column, row) = (plane.rows.len * width, plane.columns.len * width);
+    column * plane.columns.side_by_side(column) < SHORT || row < SHORT_ROW
 }
 
 /// Takes the loops of a plane out of a nest: `d` steps by an element in the destination, `s` in the source.

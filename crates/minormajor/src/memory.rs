@@ -36,10 +36,10 @@ impl fmt::Display for ExtraMemory {
 pub(crate) const THREAD_HEAP: usize = 2 << 10;
 
 /// Bytes of stack that the kernels take, with those that call them.
-pub(crate) const KERNEL_STACK: usize = 192 << 10;
+pub(crate) const KERNEL_STACK: usize = 320 << 10;
 
 /// Bytes of heap that a thread takes to cut pieces out of boxes.
-pub(crate) const PIECE_HEAP: usize = 8 << 10;
+pub(crate) const PIECE_HEAP: usize = 32 << 10;
 
 /// Bytes of heap more where the boxes are of packed or converted elements.
 pub(crate) const PACKED_HEAP: usize = 2 << 20;

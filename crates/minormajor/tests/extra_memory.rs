@@ -46,7 +46,7 @@ fn within(what: impl Debug, extra: ExtraMemory, threads: usize, run: impl Fn() +
 
 /// Large enough for windows, parts and threads; tiles, padding, and layouts that no boxes
 /// describe, of few dimensions and of many.
-const PAIRS: [(&str, &str); 15] = [
+const PAIRS: [(&str, &str); 16] = [
     ("u8[3,5]{1,0}", "u8[3,5]{0,1}"),
     ("f32[1049,2503]{1,0}", "f32[1049,2503]{0,1}"),
     ("u8[4099,2101]{1,0}", "u8[4099,2101]{0,1}"),
@@ -68,6 +68,11 @@ const PAIRS: [(&str, &str); 15] = [
     (
         "bf16[149,30011]{1,0}",
         "bf16[149,30011]{0,1:PAD(151,30100)}",
+    ),
+    // Of short runs, and so large that it is moved block by block past most caches.
+    (
+        "f32[12,27,40,13,13,6]{5,4,3,2,1,0}",
+        "f32[12,27,40,13,13,6]{3,5,0,2,4,1}",
     ),
     ("u8[61,67,71]{2,1,0}", "u8[61,67,71]{2,1,0:T(2,4)(*,3)}"),
     (
