@@ -160,7 +160,22 @@ impl Prepared {
                 let line = outer.remove(d);
                 break strided(&mut outer, line);
             };
-            if let Some(unit) = Unit::find(&outer, width, d, s) {
+            let unit = Unit::find(&outer, width, d, s);
+            let is_few = unit.is_none() && few(&outer, width, d, s).is_some();
+            let broken = || match &unit {
+                Some(unit) => is_broken(&unit.loops, unit.width, unit.d, unit.s),
+                None => is_broken(&outer, width, d, s),
+            };
+            if stream
+                && !cached
+                && !is_few
+                && broken()
+                && let Some(hop) = Hop::new(width, &outer, isa)
+            {
+                outer.clear();
+                break Body::Hop(Box::new(hop));
+            }
+            if let Some(unit) = unit {
                 (outer, width) = (unit.loops, unit.width);
                 let plane = plane(&mut outer, width, unit.d, unit.s, Some(unit.order), stream);
                 break Body::Plane(plane);
@@ -191,14 +206,6 @@ impl Prepared {
                         isa.picks(),
                     )))
                 };
-            }
-            if stream
-                && !cached
-                && is_broken(&outer, width, d, s)
-                && let Some(hop) = Hop::new(width, &outer, isa)
-            {
-                outer.clear();
-                break Body::Hop(Box::new(hop));
             }
             if stream && let Some(slim) = Slim::new(width, outer[d], outer[s]) {
                 outer.remove(d.max(s));
@@ -485,6 +492,8 @@ fn few(outer: &[Loop], width: usize, d: usize, s: usize) -> Option<(Loop, Loop, 
 const SHORT: usize = 2 << 10;
 /// and of one of the source.
 const SHORT_ROW: usize = LINE + LINE / 2;
+/// Bytes of both where the two together are short, as those of tiles that are transposed.
+const BOTH_SHORT: (usize, usize) = (4 << 10, 1 << 10);
 
 /// Whether the plane of a nest would have short runs, as loops that continue them belong to the other side, or to none.
 fn is_broken(outer: &Loops, width: usize, d: usize, s: usize) -> bool {
@@ -493,7 +502,8 @@ fn is_broken(outer: &Loops, width: usize, d: usize, s: usize) -> bool {
     }
     let plane = plane(&mut outer.clone(), width, d, s, None, true);
     let (column, row) = (plane.rows.len * width, plane.columns.len * width);
-    column * plane.columns.side_by_side(column) < SHORT || row < SHORT_ROW
+    let run = column * plane.columns.side_by_side(column);
+    run < SHORT || row < SHORT_ROW || run <= BOTH_SHORT.0 && row <= BOTH_SHORT.1
 }
 
 /// Takes the loops of a plane out of a nest: `d` steps by an element in the destination, `s` in the source.
