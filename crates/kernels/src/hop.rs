@@ -19,6 +19,7 @@ use std::mem::MaybeUninit;
 use smallvec::SmallVec;
 
 use crate::isa::Isa;
+use crate::kernel::Kernel;
 use crate::nest::{Loop, Loops, merge};
 use crate::pen::Pen;
 use crate::plane::At;
@@ -192,6 +193,11 @@ impl Hop {
             run: block.destination.bytes,
             around: around.collect(),
         })
+    }
+
+    /// The kernel that moves a block, for explaining a plan.
+    pub(crate) fn kernel(&self) -> Kernel {
+        self.inner.kernel()
     }
 
     /// The fewest bytes that lie side by side in a block on a side.

@@ -264,7 +264,8 @@ impl Prepared {
                 width,
                 run: repeat.run,
             },
-            Body::Plane(_) | Body::Hop(_) | Body::Slim(_) => Kernel::Transpose {
+            Body::Hop(ref hop) => hop.kernel(),
+            Body::Plane(_) | Body::Slim(_) => Kernel::Transpose {
                 width,
                 isa: self.isa.name(),
             },
