@@ -160,22 +160,15 @@ impl Prepared {
                 let line = outer.remove(d);
                 break strided(&mut outer, line);
             };
-            let unit = Unit::find(&outer, width, d, s);
-            let is_few = unit.is_none() && few(&outer, width, d, s).is_some();
-            let broken = || match &unit {
-                Some(unit) => is_broken(&unit.loops, unit.width, unit.d, unit.s),
-                None => is_broken(&outer, width, d, s),
-            };
             if stream
                 && !cached
-                && !is_few
-                && broken()
+                && is_broken(&outer, width, d, s)
                 && let Some(hop) = Hop::new(width, &outer, isa)
             {
                 outer.clear();
                 break Body::Hop(Box::new(hop));
             }
-            if let Some(unit) = unit {
+            if let Some(unit) = Unit::find(&outer, width, d, s) {
                 (outer, width) = (unit.loops, unit.width);
                 let plane = plane(&mut outer, width, unit.d, unit.s, Some(unit.order), stream);
                 break Body::Plane(plane);
@@ -496,12 +489,19 @@ const SHORT_ROW: usize = LINE + LINE / 2;
 /// Bytes of both where the two together are short, as those of tiles that are transposed.
 const BOTH_SHORT: (usize, usize) = (4 << 10, 1 << 10);
 
-/// Whether the plane of a nest would have short runs, as loops that continue them belong to the other side, or to none.
+/// Whether the plane of a nest would have short runs, as loops that continue them belong to the other side, or to none. Few
+/// rows that follow one another have kernels of their own.
+#[inline(never)]
 fn is_broken(outer: &Loops, width: usize, d: usize, s: usize) -> bool {
-    if outer.len() < 3 {
+    let (mut loops, width, d, s) = match Unit::find(outer, width, d, s) {
+        Some(unit) => (unit.loops, unit.width, unit.d, unit.s),
+        None if few(outer, width, d, s).is_some() => return false,
+        None => (outer.clone(), width, d, s),
+    };
+    if loops.len() < 3 {
         return false;
     }
-    let plane = plane(&mut outer.clone(), width, d, s, None, true);
+    let plane = plane(&mut loops, width, d, s, None, true);
     let (column, row) = (plane.rows.len * width, plane.columns.len * width);
     let run = column * plane.columns.side_by_side(column);
     run < SHORT || row < SHORT_ROW || run <= BOTH_SHORT.0 && row <= BOTH_SHORT.1
