@@ -143,8 +143,8 @@ impl Plane {
 ///
 /// # Safety
 ///
-/// The CPU has the set. All elements of the plane are readable from `source` and writable from `destination`, in every
-/// iteration, and the two do not overlap.
+/// The CPU has the set. All bytes from the plane's lowest element to its highest one are readable from `source`, and all of
+/// its elements writable from `destination`, in every iteration, and the two do not overlap.
 pub(crate) unsafe fn run<S: Set>(plane: &Plane, width: usize, at: At) {
     // SAFETY: the caller's promise, passed on whole.
     unsafe {

@@ -160,8 +160,10 @@ impl<V: Vector, O: Order, const W: usize> Staged<'_, V, O, W> {
                     places: &from[low..],
                     offset: q * W,
                 };
-                // SAFETY: `from` has line + strip pointers to rows of the plane, and `high` is at most that; the stage has
-                // as many columns as a line has elements, of pitch bytes each.
+                // SAFETY: `from` has line + strip pointers to rows of the plane, and `high` is at most that. Where columns wrap,
+                // the first ones are an element before their rows: of the first column that is no element of the plane, but
+                // behind its lowest one, as `wraps` has seen, and so readable. The stage has as many columns as a line has
+                // elements, of pitch bytes each.
                 unsafe {
                     let to = Steps {
                         base: stage.add(low * W),
