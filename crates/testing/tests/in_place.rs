@@ -1,6 +1,6 @@
 //! In place: plans and their executor against the naive relayout.
 
-use minormajor::{ArrayShape, InPlace, InPlaceError, InPlacePlan, Plan, Shape};
+use minormajor::{ArrayShape, InPlace, InPlaceError, InPlacePlan, Plan, Shape, Step};
 use minormajor_testing::{in_place, oracle, strategy};
 use proptest::prelude::*;
 
@@ -90,16 +90,39 @@ proptest! {
         threads in 1usize..4,
     ) {
         let heap = match InPlace::on_threads(&from, &to, heap, threads) {
-            // Refused is a bound below what the way element by element takes, where no boxes do.
+            // Refused is a bound below what the way element by element takes, where it is taken.
             Err(InPlaceError::Memory { limit, least }) => {
                 prop_assert!(limit == heap && heap < least);
-                prop_assert!(Plan::new(&from, &to).unwrap().general().is_some());
+                prop_assert!(looks_elements_up(&from, &to));
                 least
             }
             _ => heap,
         };
         runs((&from, &to), &case(&from, &to), heap, threads)?;
     }
+}
+
+/// Whether the way in place moves, or the ordinary plan fills, element by element.
+fn looks_elements_up(from: &ArrayShape, to: &ArrayShape) -> bool {
+    let plan = InPlacePlan::new(from, to, 0).unwrap();
+    matches!(plan.steps(), [Step::Elements(_)]) || plan.plan().general().is_some()
+}
+
+/// An ordinary plan of boxes whose way in place is none of them, by layouts of more dimensions
+/// and tiles than are looked up without an allocation.
+#[test]
+fn a_bound_below_what_it_takes_to_look_elements_up_is_refused() {
+    let from = array("pred[2,16,5,4]{3,2,0,1:T(*)(1)}");
+    let to = array("pred[2,16,5,4]{1,0,2,3:T(3,1,4)(2,3,3)(2,2)E(1)}");
+    assert!(Plan::new(&from, &to).unwrap().general().is_none());
+    assert!(looks_elements_up(&from, &to));
+    let Err(InPlaceError::Memory { limit: 0, least }) = InPlace::on_threads(&from, &to, 0, 1)
+    else {
+        panic!("taken without heap");
+    };
+    let case = case(&from, &to);
+    let relayout = runs((&from, &to), &case, least, 1).unwrap();
+    assert_eq!(relayout.extra_memory().heap, least);
 }
 
 #[test]

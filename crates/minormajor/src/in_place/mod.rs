@@ -106,8 +106,9 @@ impl InPlace {
     ///
     /// [`InPlaceError::Plan`] where the shapes are of different arrays,
     /// [`InPlaceError::TooLarge`] for more bytes than this machine can address, and
-    /// [`InPlaceError::Memory`] where a run can't do with that heap: only where no boxes describe
-    /// the ordinary plan, and its layouts have very many dimensions and tiles.
+    /// [`InPlaceError::Memory`] where a run can't do with that heap: only where elements are moved
+    /// ([`Step::Elements`]) or filled one by one, and the layouts have very many dimensions and
+    /// tiles.
     pub fn new(
         source: &ArrayShape,
         destination: &ArrayShape,
