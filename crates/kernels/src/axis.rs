@@ -65,15 +65,8 @@ impl Axis {
 
     /// The offsets of all values.
     pub(crate) fn offsets(&self) -> Box<[isize]> {
-        let mut offsets = Vec::with_capacity(self.len);
-        offsets.push(0);
-        for (&extent, &stride) in std::iter::zip(&self.extents, &self.strides).take(self.count) {
-            let inner = offsets.len();
-            for i in inner..inner * extent {
-                offsets.push(offsets[i - inner] + stride);
-            }
-        }
-        offsets.into_boxed_slice()
+        let loops = std::iter::zip(self.extents, self.strides);
+        offsets(loops.take(self.count))
     }
 
     /// The offsets of values `start` and on; before the first value its offset, past the last one that one's.
@@ -105,6 +98,19 @@ impl Axis {
         cursor.seek(start);
         cursor
     }
+}
+
+/// The offsets of all iterations of some loops, the first one fastest.
+pub(crate) fn offsets(loops: impl Iterator<Item = (usize, isize)> + Clone) -> Box<[isize]> {
+    let mut offsets = Vec::with_capacity(loops.clone().map(|(extent, _)| extent).product());
+    offsets.push(0);
+    for (extent, stride) in loops {
+        let inner = offsets.len();
+        for i in inner..inner * extent {
+            offsets.push(offsets[i - inner] + stride);
+        }
+    }
+    offsets.into_boxed_slice()
 }
 
 /// Room for pointers, of which those taken last count.

@@ -6,11 +6,12 @@
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
+use crate::ahead::AHEAD;
 use crate::around::{Around, Each};
 use crate::axis::Pointers;
 use crate::block::{Places, Steps, Table, block, square, squares};
 use crate::order::Order;
-use crate::plane::{AHEAD, At, Plane, STRIP, Strips};
+use crate::plane::{At, Plane, STRIP, Strips};
 use crate::sequence::stage::Aside;
 use crate::simd::{LINE, Set, Vector, Work, prefetch};
 

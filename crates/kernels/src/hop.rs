@@ -18,6 +18,7 @@ use std::mem::MaybeUninit;
 
 use smallvec::SmallVec;
 
+use crate::axis::offsets;
 use crate::isa::Isa;
 use crate::kernel::Kernel;
 use crate::nest::{Loop, Loops, merge};
@@ -257,19 +258,6 @@ fn are_apart(width: usize, loops: &[Loop]) -> bool {
         reach += (l.extent - 1) as isize * l.destination;
         apart
     })
-}
-
-/// The offsets of all iterations of some loops, the first one fastest.
-fn offsets(loops: impl Iterator<Item = (usize, isize)> + Clone) -> Box<[isize]> {
-    let mut offsets = Vec::with_capacity(loops.clone().map(|(extent, _)| extent).product());
-    offsets.push(0);
-    for (extent, stride) in loops {
-        let inner = offsets.len();
-        for i in inner..inner * extent {
-            offsets.push(offsets[i - inner] + stride);
-        }
-    }
-    offsets.into_boxed_slice()
 }
 
 /// Moves a box block by block, past the caches.

@@ -25,6 +25,7 @@
 //! This is the only crate of the project with unsafe code. Every function that it exports is safe: a nest's reach is
 //! computed with checked arithmetic when it is built, and compared with the buffers each time it is run.
 
+mod ahead;
 mod around;
 mod axis;
 mod block;

@@ -19,14 +19,14 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::ptr::NonNull;
 
+use crate::ahead::Ahead;
 use crate::around::Around;
 use crate::axis::{Axis, Pointers};
 use crate::block::{Listed, tile};
 use crate::cached::{ROOM, cached, slots};
-use crate::onward::Onward;
 use crate::order::{Mixed, Order, Same};
 use crate::sequence::stage::Aside;
-use crate::simd::{LINE, Set, Vector, Work, prefetch, prefetch_near};
+use crate::simd::{LINE, Set, Vector, Work};
 use crate::staged::{self, PACKED, Packed, Staged};
 use crate::tuning::followed;
 
@@ -34,18 +34,8 @@ use crate::tuning::followed;
 pub(crate) const STRIP: usize = 128;
 /// or of a strip of bytes that is walked, so that what it writes to a column is not too short.
 const TALL: usize = 2 * STRIP;
-/// How many bytes ahead are asked for in each row,
-pub(crate) const AHEAD: usize = 256;
-/// or so many in all rows together, where they are few.
-const FLY: usize = 16 << 10;
-/// The most bytes of a row that are asked for at once, where rows are many,
-const PIECE: usize = 1 << 10;
-/// and the rows that are asked for side by side then: from one place alone, memory brings less than it can.
-const SIDES: usize = 4;
 /// The least bytes of a run that is asked for from front to back: up to a sixth of them would be others'.
 const RUN: usize = 256 << 10;
-/// Bits of a part of a row that is asked for. Strips have fewer rows than there are such parts.
-const SHARE: u32 = 16;
 /// The most places of an axis that has a table.
 const TABLE: usize = 2048;
 
@@ -378,157 +368,6 @@ impl<V: Vector, O: Order, const W: usize, const STREAM: bool> Work for Strips<'_
     }
 }
 
-/// Which lines of a strip's rows are asked for while it is walked, to be in the second-level cache when it is their turn.
-///
-/// Where the CPU's own prefetcher follows all rows, or is not known not to, those some way ahead in each row. Where the
-/// rows are too many for it, or too short, the piece of every row that comes after the present one, one row after the
-/// other, some rows side by side: pieces of many lines are what it follows then. Where all rows are one run, that is asked
-/// for from front to back.
-pub(crate) struct Ahead<'a> {
-    /// The rows of this strip and of the next one.
-    from: &'a [*const u8],
-    next: &'a [*const u8],
-    /// How many of the next strip's rows there are for each of this one, in parts of 2^[`SHARE`], rounded up.
-    share: usize,
-    /// Bytes of a row.
-    end: usize,
-    /// How far ahead in each row.
-    far: usize,
-    /// Whether they are asked for in the first-level cache, as where the prefetcher brings them to the second anyway.
-    near: bool,
-    /// Lines of a piece, or 0.
-    piece: usize,
-    /// How the next strip is asked for, where its rows and those of this one are one run.
-    onward: Option<Onward>,
-}
-
-impl<'a> Ahead<'a> {
-    /// For rows of `end` bytes. `onward` says whether all rows are one run, not these alone.
-    pub(crate) fn new(
-        from: &'a [*const u8],
-        next: &'a [*const u8],
-        end: usize,
-        onward: bool,
-    ) -> Ahead<'a> {
-        Ahead::following(followed(), from, next, end, onward)
-    }
-
-    /// As `new`, for a prefetcher that follows so many rows.
-    fn following(
-        followed: usize,
-        from: &'a [*const u8],
-        next: &'a [*const u8],
-        end: usize,
-        onward: bool,
-    ) -> Ahead<'a> {
-        let lines = end.div_ceil(LINE);
-        let far = (FLY / from.len()).clamp(AHEAD, 8 * AHEAD).min(end);
-        let short = followed < usize::MAX && far == end;
-        let bytes = from.len() * end;
-        let after = from[0].wrapping_add(bytes);
-        let is_run =
-            from[from.len() - 1].wrapping_add(end) == after && next.first() == Some(&after);
-        let onward = followed < usize::MAX && onward && is_run;
-        let piece = if from.len() > followed || short {
-            lines.div_ceil(lines.div_ceil(PIECE / LINE))
-        } else {
-            0
-        };
-        Ahead {
-            from,
-            next,
-            share: (next.len() << SHARE).div_ceil(from.len()),
-            end,
-            far,
-            near: followed < usize::MAX && piece == 0,
-            piece,
-            onward: onward.then(|| Onward::new(LINE as isize, 0)),
-        }
-    }
-
-    /// Asks for as many lines as there are of these rows, which are read at `offset` now.
-    #[inline(always)]
-    pub(crate) fn ask(&self, rows: Range<usize>, offset: usize) {
-        if self.near {
-            self.each(rows, offset, prefetch_near);
-        } else {
-            self.each(rows, offset, prefetch);
-        }
-    }
-
-    #[inline(always)]
-    fn each(&self, rows: Range<usize>, offset: usize, mut line: impl FnMut(*const u8)) {
-        let &Ahead {
-            from,
-            next,
-            end,
-            far,
-            piece,
-            ..
-        } = self;
-        if piece == 0 {
-            let (of, at) = if offset + far < end {
-                (from, offset + far)
-            } else if self.share == 1 << SHARE {
-                (next, offset + far - end)
-            } else {
-                // Apart, as for strips of one length how many rows these are is known when this is compiled.
-                let part = |row| (row * self.share) >> SHARE;
-                for row in &next[part(rows.start)..part(rows.end)] {
-                    line(row.wrapping_add(offset + far - end));
-                }
-                return;
-            };
-            for row in &of[rows] {
-                line(row.wrapping_add(at));
-            }
-            return;
-        }
-        // All lines of a strip by number, piece after piece, in each row after row.
-        let (count, lines) = (from.len(), end.div_ceil(LINE));
-        if let Some(onward) = self.onward {
-            let first = offset / LINE * count + rows.start;
-            let last = (first + rows.len()).min((count * end).div_ceil(LINE));
-            for number in first..last {
-                line(onward.of(next[0].wrapping_add(number * LINE)));
-            }
-            return;
-        }
-        let number = (offset / LINE + piece) * count + rows.start;
-        let (of, number) = match number.checked_sub(lines * count) {
-            None => (from, number),
-            Some(number) => (next, number),
-        };
-        let start = number / (count * piece) * piece;
-        let number = number - start * count;
-        let length = piece.min(lines - start);
-        // A line of each side in turn.
-        let sides = if count.is_multiple_of(SIDES) {
-            SIDES
-        } else {
-            1
-        };
-        let apart = count / sides;
-        let mut side = number % sides;
-        let (mut row, mut place) = (number / sides / length, number / sides % length);
-        for _ in rows {
-            if row == apart {
-                break;
-            }
-            if let Some(row) = of.get(side * apart + row) {
-                line(row.wrapping_add((start + place) * LINE));
-            }
-            side += 1;
-            if side == sides {
-                (side, place) = (0, place + 1);
-                if place == length {
-                    (row, place) = (row + 1, 0);
-                }
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -582,112 +421,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    /// The lines of rows that are asked for while a strip is walked in blocks of `high` rows, by strip, row and line.
-    fn asked(followed: usize, rows: usize, end: usize, high: usize) -> Vec<(usize, usize, usize)> {
-        // Rows of both strips are so far apart that a pointer tells its row.
-        const APART: usize = 1 << 20;
-        let of = |strip: usize| (0..rows).map(move |row| (strip * rows + row) * APART);
-        let pointers = |strip| of(strip).map(|at| at as *const u8).collect::<Vec<_>>();
-        let (from, next) = (pointers(0), pointers(1));
-        let ahead = Ahead::following(followed, &from, &next, end, false);
-        let mut lines = Vec::new();
-        for offset in (0..end).step_by(LINE) {
-            for row in (0..rows).step_by(high) {
-                ahead.each(row..row + high, offset, |line| {
-                    let (row, at) = (line as usize / APART, line as usize % APART);
-                    lines.push((row / rows, row % rows, at / LINE));
-                });
-            }
-        }
-        lines
-    }
-
-    #[test]
-    fn every_line_after_the_first_ones_is_asked_for_once() {
-        for (followed, rows, end) in [(32, 32, 2560), (32, 64, 2560), (32, 128, 300), (99, 96, 64)]
-        {
-            let mut lines = asked(followed, rows, end, 16);
-            assert_eq!(
-                lines.len(),
-                rows * end.div_ceil(LINE),
-                "{rows} rows of {end} bytes"
-            );
-            lines.sort();
-            lines.dedup();
-            assert_eq!(
-                lines.len(),
-                rows * end.div_ceil(LINE),
-                "{rows} rows of {end} bytes"
-            );
-            // What lies before the first that are asked for was asked for by the strip before.
-            let first = lines
-                .iter()
-                .filter(|line| line.0 == 1)
-                .map(|line| line.2)
-                .max();
-            let least = lines
-                .iter()
-                .filter(|line| line.0 == 0)
-                .map(|line| line.2)
-                .min();
-            assert_eq!(
-                first.map(|line| line + 1),
-                Some(least.unwrap_or(end.div_ceil(LINE)))
-            );
-        }
-    }
-
-    #[test]
-    fn all_rows_of_a_strip_that_has_more_or_fewer_are_asked_for() {
-        let strip = |start: usize, rows: usize| -> Vec<*const u8> {
-            let rows = start..start + rows;
-            rows.map(|row| (row * LINE) as *const u8).collect()
-        };
-        for (rows, after) in [(64, 192), (192, 64), (48, 112), (112, 48), (16, 256)] {
-            let (from, next) = (strip(0, rows), strip(rows, after));
-            let ahead = Ahead::following(usize::MAX, &from, &next, LINE, false);
-            let mut lines = Vec::new();
-            for row in (0..rows).step_by(16) {
-                ahead.each(row..row + 16, 0, |line| lines.push(line));
-            }
-            assert_eq!(lines, next, "{after} rows after {rows}");
-        }
-    }
-
-    #[test]
-    fn rows_that_are_one_run_are_asked_for_a_strip_ahead() {
-        for (rows, end) in [(64, 32), (64, 96), (128, 400), (48, 4)] {
-            let bytes = rows * end;
-            let start = 1 << 20;
-            let run = |strip: usize| {
-                let row = move |row: usize| start + strip * bytes + row * end;
-                (0..rows)
-                    .map(move |i| row(i) as *const u8)
-                    .collect::<Vec<_>>()
-            };
-            let (from, next) = (run(0), run(1));
-            let ahead = Ahead::following(32, &from, &next, end, true);
-            let mut lines = Vec::new();
-            for offset in (0..end).step_by(LINE) {
-                for row in (0..rows).step_by(16) {
-                    ahead.each(row..row + 16, offset, |line| lines.push(line));
-                }
-            }
-            let onward = Onward::new(LINE as isize, 0);
-            let places = (0..bytes).step_by(LINE).map(|at| next[0].wrapping_add(at));
-            let expected: Vec<_> = places.map(|place| onward.of(place)).collect();
-            assert_eq!(lines, expected, "{rows} rows of {end} bytes");
-        }
-    }
-
-    #[test]
-    fn pieces_of_too_many_rows_are_asked_for_four_rows_at_a_time() {
-        let lines = asked(32, 64, 4096, 16);
-        // A piece is 1 KiB; the second one of every sixteenth row comes first, then those of the rows after these.
-        let side_by_side = |line| (0..64).step_by(16).map(move |row| (0, row, line));
-        let expected = (16..32).flat_map(side_by_side).chain([(0, 1, 16)]);
-        assert_eq!(lines[..65], expected.collect::<Vec<_>>());
     }
 }

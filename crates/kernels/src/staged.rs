@@ -12,11 +12,12 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
+use crate::ahead::{AHEAD, Ahead};
 use crate::axis::Pointers;
 use crate::block::{Listed, Places, Steps, block, tile};
 use crate::order::Order;
 use crate::pen::Pen;
-use crate::plane::{AHEAD, Ahead, At, Plane, even, strip};
+use crate::plane::{At, Plane, even, strip};
 use crate::simd::{LINE, Vector, Work, own, prefetch};
 use crate::tuning::{Caches, followed};
 

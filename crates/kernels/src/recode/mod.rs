@@ -12,6 +12,7 @@ mod mix;
 mod panel;
 mod parts;
 mod pass;
+mod reading;
 mod recipe;
 mod rewrite;
 mod roles;
