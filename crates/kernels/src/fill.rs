@@ -115,6 +115,11 @@ impl Fill {
         &self.pattern
     }
 
+    /// Elements side by side.
+    pub(crate) fn side_by_side(&self) -> [u8; 16] {
+        std::array::from_fn(|i| self.pattern[i % self.width])
+    }
+
     pub(crate) fn repeat(&self) -> &Move {
         &self.repeat
     }

@@ -81,6 +81,8 @@ pub(crate) struct Plane {
     pub(crate) stream: bool,
     /// The most rows with which it is packed: see [`packed_rows`](crate::staged::packed_rows).
     pub(crate) most: usize,
+    /// What lies behind every column.
+    pub(crate) gap: Option<Gap>,
     /// The loops around it; one iteration if it streams.
     pub(crate) around: Around,
     /// All offsets of both axes, where they are few and not those of two single loops; otherwise empty.
@@ -89,7 +91,51 @@ pub(crate) struct Plane {
     pub(crate) order: Option<Mixed>,
 }
 
+/// Padding behind every column of a plane that streams, which is filled when the column is written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Gap {
+    /// Whole elements.
+    pub(crate) bytes: usize,
+    /// What is in it, again and again.
+    pub(crate) pattern: [u8; 16],
+}
+
+impl Gap {
+    /// # Safety
+    ///
+    /// As many bytes as it has are writable.
+    pub(crate) unsafe fn fill(&self, to: *mut u8) {
+        for at in (0..self.bytes).step_by(self.pattern.len()) {
+            let length = self.pattern.len().min(self.bytes - at);
+            // SAFETY: bytes of the gap.
+            unsafe { to.add(at).copy_from(self.pattern.as_ptr(), length) };
+        }
+    }
+}
+
 impl Plane {
+    /// Bytes of a column of elements of so many, with the gap behind it.
+    pub(crate) fn pitch(&self, width: usize) -> usize {
+        self.rows.len * width + self.gap.map_or(0, |gap| gap.bytes)
+    }
+
+    /// Fills the gaps.
+    ///
+    /// # Safety
+    ///
+    /// As `run`.
+    #[inline(never)]
+    unsafe fn fill_gaps(&self, gap: Gap, width: usize, destination: *mut u8) {
+        let (mut walk, mut to) = (self.columns.cursor(0), Pointers::<LINE>::new());
+        for first in (0..self.columns.len).step_by(LINE) {
+            to.take(&mut walk, destination, LINE.min(self.columns.len - first));
+            for to in to.iter() {
+                // SAFETY: behind a column of the plane.
+                unsafe { gap.fill(to.cast_mut().add(self.rows.len * width)) };
+            }
+        }
+    }
+
     /// Makes the tables, where there are to be some.
     pub(crate) fn list(&mut self) {
         let (rows, columns) = (&self.rows, &self.columns);
@@ -99,12 +145,14 @@ impl Plane {
         }
     }
 
-    /// Whether its columns lie side by side, and not on lines, where the first begins `shift` bytes behind a line.
+    /// Whether its columns lie side by side, and with no gaps on lines, where the first begins `shift` bytes behind a line.
     fn packs<const W: usize>(&self, shift: usize) -> bool {
-        let column = self.rows.len * W;
+        let pitch = self.pitch(W);
         let on_lines =
-            shift == 0 && column.is_multiple_of(LINE) && self.columns.is_multiple_of(LINE as isize);
-        self.columns.first_stride() == column as isize && !on_lines && self.rows.len <= self.most
+            shift == 0 && pitch.is_multiple_of(LINE) && self.columns.is_multiple_of(LINE as isize);
+        self.columns.first_stride() == pitch as isize
+            && (self.gap.is_some() || !on_lines)
+            && pitch <= self.most * W
     }
 
     /// Whether its columns are vectors of so many bytes that lie side by side, each where such a vector may be streamed.
@@ -134,7 +182,7 @@ impl Plane {
 /// # Safety
 ///
 /// The CPU has the set. All bytes from the plane's lowest element to its highest one are readable from `source`, and all of
-/// its elements writable from `destination`, in every iteration, and the two do not overlap.
+/// its elements and gaps writable from `destination`, in every iteration, and the two do not overlap.
 pub(crate) unsafe fn run<S: Set>(plane: &Plane, width: usize, at: At) {
     // SAFETY: the caller's promise, passed on whole.
     unsafe {
@@ -198,7 +246,8 @@ unsafe fn past<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: At
         if !whole || plane.narrow(W, S::Quarter::BYTES) {
             cached::<S, O, W>(plane, order, at);
         } else if plane.packs::<W>(shift) && !fills(S::Half::BYTES) && !fills(S::Quarter::BYTES) {
-            packed::<S, O, W>(plane, order, at);
+            // With its gaps.
+            return packed::<S, O, W>(plane, order, at);
         } else if plane.rows.len * W >= S::Wide::BYTES {
             streamed::<S, S::Wide, O, W>(plane, order, at);
         } else if plane.rows.len * W >= S::Half::BYTES {
@@ -206,12 +255,16 @@ unsafe fn past<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: At
         } else {
             streamed::<S, S::Quarter, O, W>(plane, order, at);
         }
+        if let Some(gap) = plane.gap {
+            plane.fill_gaps(gap, W, at.destination);
+        }
     }
 }
 
 /// # Safety
 ///
-/// As `run`; there are at least `16 / W` columns and at most `staged::TALL` rows.
+/// As `run`; there are at least `16 / W` columns and at most `staged::TALL` rows, those of a gap included. Before a gap are
+/// more bytes than a vector has.
 unsafe fn packed<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: At) {
     type Short<'a, V, L, O, const W: usize> = Packed<'a, V, L, O, W, PACKED, 2>;
     type Tall<'a, V, O, const W: usize> = Packed<'a, V, V, O, W, { staged::TALL }, 1>;
@@ -222,7 +275,7 @@ unsafe fn packed<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: 
             S::enter(Short::<S::Quarter, S::Wide, O, W>::new(plane, order, at));
         } else if column <= S::Half::BYTES {
             S::enter(Short::<S::Half, S::Wide, O, W>::new(plane, order, at));
-        } else if plane.rows.len <= PACKED {
+        } else if plane.pitch(W) <= PACKED * W {
             S::enter(Short::<S::Wide, S::Wide, O, W>::new(plane, order, at));
         } else {
             S::enter(Tall::<S::Wide, O, W>::new(plane, order, at));
@@ -396,6 +449,7 @@ mod tests {
                         columns: Axis::new(columns, (rows * width) as isize),
                         stream: true,
                         most,
+                        gap: None,
                         around: Around::default(),
                         tables: Default::default(),
                         order: None,

@@ -13,7 +13,7 @@ use crate::kernel::Kernel;
 use crate::lines::{Repeat, Reverse, Strided};
 use crate::nest::{Loop, Loops};
 use crate::order::{Mixed, Unit};
-use crate::plane::{At, Plane};
+use crate::plane::{At, Gap, Plane};
 use crate::runs::{Rows, Runs};
 use crate::sequence::stage::Aside;
 use crate::sift::Sift;
@@ -215,6 +215,20 @@ impl Prepared {
             stream,
             body,
         }
+    }
+
+    /// A transpose past the caches, which fills what lies behind every column, as it is between it and the next one. `None`
+    /// where its kernel can't.
+    pub(crate) fn with_gaps(width: usize, loops: &[Loop], isa: Isa, gap: Gap) -> Option<Prepared> {
+        let mut prepared = Prepared::new(width, loops, isa, true);
+        let width = prepared.width;
+        let Body::Plane(plane) = &mut prepared.body else {
+            return None;
+        };
+        plane.gap = Some(gap);
+        let column = plane.rows.len * width;
+        let follows = plane.columns.first_stride() == plane.pitch(width) as isize;
+        (follows && column > LINE && gap.bytes.is_multiple_of(width)).then_some(prepared)
     }
 
     /// A transpose in which the bytes of every number of `part` bytes are reversed; `None` where the box is no transpose,
@@ -527,6 +541,7 @@ fn plane(
             columns: Axis::new(columns.extent, columns.destination),
             stream,
             most: if stream { packed_rows() } else { 0 },
+            gap: None,
             around: Around::default(),
             tables: Default::default(),
             order,

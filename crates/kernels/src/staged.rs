@@ -248,7 +248,8 @@ struct Group<const ROWS: usize>(MaybeUninit<[[u8; LINE]; ROWS]>);
 ///
 /// # Safety (of `work`)
 ///
-/// As `run`, where the CPU has `L` too; there are at least `16 / W` columns and at most `ROWS` rows.
+/// As `run`, where the CPU has `L` too; there are at least `16 / W` columns and at most `ROWS` rows, those of a gap included.
+/// Before a gap are more bytes than `V` has.
 pub(crate) struct Packed<'a, V, L, O, const W: usize, const ROWS: usize, const STAGES: usize> {
     plane: &'a Plane,
     order: O,
@@ -284,7 +285,8 @@ where
             plane, order, at, ..
         } = self;
         let (rows, columns) = (plane.rows.len, plane.columns.len);
-        let column = rows * W;
+        // With the gap.
+        let column = plane.pitch(W);
         // Some columns, at least a line of the source.
         let line = LINE / W;
         let group = (GROUP / column / line * line).clamp(line, LINE);
@@ -295,6 +297,15 @@ where
         let mut stage = stages.as_mut_ptr().cast::<u8>();
         // The last of them.
         let mut other = stage.wrapping_add((STAGES - 1) * ROWS * LINE);
+        if let Some(gap) = plane.gap {
+            // Here they stay, behind columns that come and go.
+            for stage in [stage, other] {
+                for c in 0..group {
+                    // SAFETY: a stage has room for a group of columns with their gaps.
+                    unsafe { gap.fill(stage.add(c * column + rows * W)) };
+                }
+            }
+        }
         let (mut from, mut next) = (Pointers::<ROWS>::new(), Pointers::<ROWS>::new());
         from.take(&mut plane.rows.cursor(0), at.source, rows.max(n));
         next.take(&mut plane.rows.cursor(0), at.upcoming, rows);

@@ -30,6 +30,7 @@ use crate::movement::Move;
 use crate::prepared::Prepared;
 use crate::recode::Scratch;
 use crate::simd::{LINE, fence};
+use crate::staged::packed_rows;
 use crate::tuning::{Caches, Tuning, followed};
 use order::{How, Item, Maker, RUN};
 use stage::{Ask, Asked, Narrow, STAGE, Stage};
@@ -40,11 +41,13 @@ const DEPTH: usize = 8;
 const WORTH: usize = 2 << 10;
 /// The part of all bytes that must be written in parts of lines for bands to be staged.
 const CUTTING: usize = 8;
-/// The part of all bytes that bands in a wide stage may read in short pieces: what is left beside them.
+/// The part of all bytes that long bands and those in a wide stage may read in short pieces: what is left beside them.
 const REST: usize = 16;
 /// Bytes of columns that are short: a plane that streams would spend its time with the lines that they share with what lies
 /// between them.
 const SHORT: isize = 1 << 10;
+/// Bytes of a band of columns that are written with the gaps behind them, without a stage: long, as rows are read across it.
+const LONG: usize = 1 << 20;
 /// The most leaves for each item, on average: more mean that the items do not interleave in order.
 const LEAVES: usize = 8;
 
@@ -60,6 +63,8 @@ pub struct Sequence {
     isa: Isa,
     /// Bytes of the bands that are put together in a stage; 0 where none is.
     stage: usize,
+    /// Whether columns are written with the gaps behind them, by kernels that put them together.
+    joins: bool,
 }
 
 /// A part of the destination, in bytes from its start or from that of the iteration around.
@@ -125,6 +130,10 @@ struct Sizes {
     /// Those of a wide stage; none where the CPU's prefetcher follows all that is read, so that reading it in bits is not
     /// slow.
     wide: Option<usize>,
+    /// Those of columns that are written with the gaps behind them, and the most elements of both together: none where wide
+    /// stages do better.
+    long: usize,
+    most: usize,
 }
 
 /// How many leaves are run.
@@ -162,6 +171,12 @@ impl Sequence {
         let sizes = Sizes {
             band: second / 4,
             wide: (followed() < usize::MAX).then_some(second / 6),
+            long: LONG,
+            most: if followed() == usize::MAX {
+                packed_rows()
+            } else {
+                0
+            },
         };
         let moved: usize = moves.clone().map(Move::bytes).sum();
         let filled: usize = fills.clone().map(Fill::bytes).sum();
@@ -203,13 +218,14 @@ impl Sequence {
         let single = items.len() == 1;
         let shared = stream && cutting > total / CUTTING && !(alone && largest.is_of_lines());
         let leaves = LEAVES * items.len() + 64;
-        let order = |how: How| {
+        let ordered = |items: &[Item], how: How| {
             let mut maker = Maker::new(tuning.isa, stream, how, leaves);
-            let nodes = maker.order(items.clone(), 0)?;
+            let nodes = maker.order(items.to_vec(), 0)?;
             let one = matches!(&nodes[..], [node] if matches!(node.kind, Kind::Band(_)));
             let worth = total / entries(&nodes) >= WORTH && maker.cut <= total / how.rest;
             (!one && worth).then_some((nodes, how))
         };
+        let order = |how| ordered(&items, how);
         let narrow = How {
             staged: true,
             band: STAGE,
@@ -218,7 +234,21 @@ impl Sequence {
         };
         // Columns of nearly everything, with what lies between them.
         let columns = largest.column().filter(|_| single || alone);
-        let found = match (sizes.wide, columns) {
+        let gaps = || {
+            let items = (stream && alone)
+                .then(|| order::with_gaps(&items, fills.clone(), sizes.most))
+                .flatten()?;
+            let long = How {
+                staged: false,
+                band: sizes.long,
+                run: RUN,
+                rest: REST,
+            };
+            ordered(&items, long)
+        };
+        let joined = gaps();
+        let joins = joined.is_some();
+        let found = joined.or_else(|| match (sizes.wide, columns) {
             _ if !shared && !single => None,
             (Some(band), Some(bytes)) => {
                 let short = bytes <= SHORT || LINE / largest.width() >= followed();
@@ -231,7 +261,7 @@ impl Sequence {
                 short.then(|| order(wide)).flatten()
             }
             _ => order(narrow),
-        };
+        });
         let (nodes, how) = match found {
             Some(found) => found,
             None if alone => return None,
@@ -249,13 +279,14 @@ impl Sequence {
             stream,
             isa: tuning.isa,
             stage: if how.staged { how.band } else { 0 },
+            joins,
         })
     }
 
     /// Whether what items write is put together in the caches and streamed from there, so that none of them asks memory
     /// for the lines that it writes a part of.
     pub fn is_staged(&self) -> bool {
-        self.stage > 0
+        self.joins || self.stage > 0
     }
 
     /// Bytes that a run takes in a [`Scratch`]: some hundreds of KiB or none.
@@ -438,11 +469,11 @@ impl<'a> Run<'a> {
     fn band(&mut self, band: &Band, at: isize, depth: usize) -> Result<(), NestError> {
         let on = |steps: &[isize; DEPTH]| offset(&self.indices[..depth], steps);
         // Where the next iteration's source begins; it is asked for from front to back while this one's is moved.
+        let next = |steps: &[isize; DEPTH]| if depth > 0 { steps[depth - 1] } else { 0 };
         let mut upcoming = self.source.as_ptr();
         if let Some(ahead) = &band.ahead {
-            let next = if depth > 0 { ahead.steps[depth - 1] } else { 0 };
             let base = upcoming.wrapping_offset(ahead.start + on(&ahead.steps));
-            upcoming = base.wrapping_offset(next);
+            upcoming = base.wrapping_offset(next(&ahead.steps));
         }
         for leaf in &band.leaves {
             if let Some(own) = &leaf.own {
@@ -467,12 +498,14 @@ impl<'a> Run<'a> {
             // SAFETY: the leaf's loops reach `reach` bytes around its first element in the source and `length` from there
             // on in the destination, which were just compared with the slices. These do not overlap: one is exclusive.
             unsafe {
-                leaf.prepared.run_before(
-                    source.as_ptr().offset(from),
-                    self.window.as_mut_ptr().offset(to),
-                    upcoming,
-                    None,
-                );
+                let source = source.as_ptr().offset(from);
+                // What is asked for in no order goes on where it is.
+                let upcoming = match band.ahead {
+                    Some(_) => upcoming,
+                    None => source.wrapping_offset(next(&leaf.steps)),
+                };
+                let to = self.window.as_mut_ptr().offset(to);
+                leaf.prepared.run_before(source, to, upcoming, None);
             }
             if leaf.pattern.is_none() {
                 upcoming = upcoming.wrapping_add(leaf.bytes);

@@ -2,8 +2,10 @@
 
 use super::stage::Ask;
 use super::{Ahead, Band, DEPTH, Kind, Leaf, Node};
+use crate::fill::Fill;
 use crate::isa::Isa;
 use crate::nest::{Loop, Loops, Nest};
+use crate::plane::Gap;
 use crate::prepared::Prepared;
 use crate::runs::PIECE;
 use crate::simd::LINE;
@@ -24,6 +26,8 @@ pub(super) struct Item {
     destination: isize,
     steps: [isize; DEPTH],
     pattern: Option<usize>,
+    /// What lies behind every column, and the pattern and the bytes of its elements.
+    gap: Option<(Gap, usize, usize)>,
     /// Bytes of the source that it is to be read in at least.
     run: isize,
 }
@@ -37,6 +41,7 @@ impl Item {
             destination: nest.destination,
             steps: [0; DEPTH],
             pattern,
+            gap: None,
             run: 0,
         };
         item.run = item.source_run().min(RUN);
@@ -50,7 +55,14 @@ impl Item {
 
     /// Bytes of the destination from its first to past its last.
     fn span(&self) -> isize {
-        span(&self.loops, self.width)
+        self.inner_span(&self.loops)
+    }
+
+    /// As `span`, of some inner loops.
+    fn inner_span(&self, loops: &[Loop]) -> isize {
+        let inside = |l: &Loop| (l.extent - 1) as isize * l.destination;
+        let gap = self.gap.map_or(0, |(gap, ..)| gap.bytes as isize);
+        loops.iter().map(inside).sum::<isize>() + self.width as isize + gap
     }
 
     fn end(&self) -> isize {
@@ -135,6 +147,83 @@ impl Item {
         (low, high)
     }
 
+    /// The bytes of its first run in the destination, and the loops around that, by their steps there.
+    fn runs(&self) -> (isize, Vec<(usize, isize)>) {
+        let mut run = self.width as isize;
+        let mut around: Vec<(usize, isize)> = Vec::new();
+        for l in self.loops.iter().rev() {
+            match around.last_mut() {
+                None if l.destination == run => run *= l.extent as isize,
+                Some((extent, step)) if l.destination == *step * *extent as isize => {
+                    *extent *= l.extent;
+                }
+                _ => around.push((l.extent, l.destination)),
+            }
+        }
+        (run, around)
+    }
+
+    /// A transpose with what a fill has behind its columns, if it has all that is between each and the next one, and both
+    /// together are at most `most` elements.
+    fn with_gaps(&self, padding: &Item, pattern: usize, fill: &Fill, most: usize) -> Option<Item> {
+        self.column()?;
+        let ((column, around), (bytes, places)) = (self.runs(), padding.runs());
+        let fits = padding.destination == self.destination + column
+            && around == places
+            && around.first()?.1 == column + bytes
+            && column + bytes <= (most * self.width) as isize
+            && bytes % self.width as isize == 0;
+        let gap = Gap {
+            bytes: bytes as usize,
+            pattern: fill.side_by_side(),
+        };
+        fits.then(|| Item {
+            gap: Some((gap, pattern, padding.width)),
+            ..self.clone()
+        })
+    }
+
+    /// What a fill has to do behind its columns, and the transpose without that.
+    fn without_gaps(mut self) -> (Option<Item>, Item) {
+        let padding = self.gap.take().map(|(gap, pattern, width)| {
+            let (column, around) = self.runs();
+            let l = |(extent, destination)| Loop {
+                extent,
+                source: 0,
+                destination,
+            };
+            let inner = l((gap.bytes / width, width as isize));
+            let around = around.into_iter().rev().map(l);
+            Item {
+                width,
+                loops: around.chain([inner]).collect(),
+                source: 0,
+                destination: self.destination + column,
+                steps: [0; DEPTH],
+                pattern: Some(pattern),
+                gap: None,
+                run: 0,
+            }
+        });
+        (padding, self)
+    }
+
+    /// How it is moved.
+    fn leaf(&self, prepared: Prepared) -> Leaf {
+        Leaf {
+            prepared,
+            source: self.source,
+            reach: self.reach(),
+            steps: self.steps,
+            destination: self.destination,
+            length: self.span(),
+            bytes: self.bytes(),
+            pattern: self.pattern,
+            ask: None,
+            own: None,
+        }
+    }
+
     /// Iterations `from..to` of the outermost loop.
     fn part(&self, from: usize, to: usize) -> Item {
         let mut part = self.clone();
@@ -166,9 +255,25 @@ fn column(loops: &[Loop], width: usize) -> Option<isize> {
     turns.then_some(rows.extent as isize * unit)
 }
 
-fn span(loops: &[Loop], width: usize) -> isize {
-    let inside = |l: &Loop| (l.extent - 1) as isize * l.destination;
-    loops.iter().map(inside).sum::<isize>() + width as isize
+/// The items with the largest one, a transpose, and the fill of what lies behind its columns as one. `None` if there is no
+/// such fill. They are at most `most` elements together.
+pub(super) fn with_gaps<'a>(
+    items: &[Item],
+    fills: impl Iterator<Item = &'a Fill> + Clone,
+    most: usize,
+) -> Option<Vec<Item>> {
+    let largest = (0..items.len()).max_by_key(|&i| items[i].bytes())?;
+    let joined = items.iter().enumerate().find_map(|(i, padding)| {
+        let pattern = padding.pattern?;
+        let fill = fills.clone().nth(pattern)?;
+        let joined = items[largest].with_gaps(padding, pattern, fill, most)?;
+        Some((i, joined))
+    });
+    let (gone, joined) = joined?;
+    let mut items = items.to_vec();
+    items[largest] = joined;
+    items.remove(gone);
+    Some(items)
 }
 
 /// The cells of a grid that an item lies in, in the same way in each.
@@ -249,7 +354,9 @@ impl Maker {
         let mut nodes = Vec::new();
         for (end, group) in groups {
             let start = group[0].destination;
-            let alone = group.len() == 1 && !(self.staged && depth == 0);
+            // Columns with gaps are no part of what the destination is cut at otherwise.
+            let cut = depth == 0 && (self.staged || group[0].gap.is_some());
+            let alone = group.len() == 1 && !cut;
             if alone || end - start <= most || depth == DEPTH {
                 nodes.push(self.band(group)?);
             } else {
@@ -361,25 +468,27 @@ impl Maker {
         let mut leaves = Vec::with_capacity(items.len());
         for item in items {
             let stream = self.stream && !staged && (!cached || item.streams());
-            let owns = self.stream && !stream && !staged;
             let Maker { isa, .. } = *self;
-            leaves.push(Leaf {
-                reach: item.reach(),
-                length: item.span(),
-                bytes: item.bytes(),
-                prepared: if staged {
-                    Prepared::new(item.width, &item.loops, isa, false)
-                } else {
-                    Prepared::with_source(item.width, &item.loops, isa, stream, cached)
-                },
-                ask: (staged && item.pattern.is_none())
-                    .then(|| Ask::read(&item.loops, item.width, item.reach().0)),
-                own: owns.then(|| Ask::written(&item.loops, item.width)),
-                source: item.source,
-                steps: item.steps,
-                destination: item.destination,
-                pattern: item.pattern,
-            });
+            if let Some((gap, ..)) = item.gap
+                && let Some(prepared) = Prepared::with_gaps(item.width, &item.loops, isa, gap)
+            {
+                leaves.push(item.leaf(prepared));
+                continue;
+            }
+            let (padding, item) = item.without_gaps();
+            for item in padding.into_iter().chain([item]) {
+                let owns = self.stream && !stream && !staged;
+                leaves.push(Leaf {
+                    ask: (staged && item.pattern.is_none())
+                        .then(|| Ask::read(&item.loops, item.width, item.reach().0)),
+                    own: owns.then(|| Ask::written(&item.loops, item.width)),
+                    ..item.leaf(if staged {
+                        Prepared::new(item.width, &item.loops, isa, false)
+                    } else {
+                        Prepared::with_source(item.width, &item.loops, isa, stream, cached)
+                    })
+                });
+            }
         }
         Some(Node {
             start,
@@ -426,7 +535,7 @@ fn in_cells(item: &Item, start: isize, step: isize, placed: &mut Vec<InCells>) -
     let Some((&l, inner)) = item.loops.split_first() else {
         return false;
     };
-    let inner_span = span(inner, item.width);
+    let inner_span = item.inner_span(inner);
     if l.destination == step {
         return within + inner_span <= step && put(item.clone(), cell, l.extent);
     }

@@ -5,15 +5,24 @@ use crate::fill::FillLoop;
 use crate::nest::Loop;
 use crate::tuning::Stores;
 
-/// Columns of a matrix of so many rows and columns of `width` bytes, each with `gap` bytes of padding behind it, by a wide
-/// stage, whole and at every cut.
-fn columns_in_wide_bands(width: usize, (rows, columns): (usize, usize), gap: usize) {
+/// Columns of a matrix of so many rows and columns of `width` bytes, each with `gap` bytes of padding behind it, whole and
+/// at every cut, by sequences that are as `expect` says.
+fn columns_in_bands(
+    width: usize,
+    (rows, columns): (usize, usize),
+    gap: usize,
+    sizes: Sizes,
+    expect: impl Fn(&Sequence),
+) {
     let l = |extent, source: usize, destination: usize| Loop {
         extent,
         source: source as isize,
         destination: destination as isize,
     };
     let step = rows * width + gap;
+    // As wide as what fits the gap.
+    let pattern = [0xe0, 0xe1, 0xe2, 0xe3, 0xe4, 0xe5, 0xe6, 0xe7];
+    let pattern = &pattern[..1 << gap.trailing_zeros().min(3)];
     let loops = [l(columns, width, step), l(rows, columns * width, width)];
     let gaps = [
         FillLoop {
@@ -21,8 +30,8 @@ fn columns_in_wide_bands(width: usize, (rows, columns): (usize, usize), gap: usi
             destination: step as isize,
         },
         FillLoop {
-            extent: gap,
-            destination: 1,
+            extent: gap / pattern.len(),
+            destination: pattern.len() as isize,
         },
     ];
     // No period of it divides a power of two.
@@ -35,7 +44,7 @@ fn columns_in_wide_bands(width: usize, (rows, columns): (usize, usize), gap: usi
             stores: Stores::Streaming,
         };
         let matrix = Move::tuned(width, 0, 0, &loops, &tuning).unwrap();
-        let padding = Fill::tuned(&[0xee], rows * width, &gaps, &tuning).unwrap();
+        let padding = Fill::tuned(pattern, rows * width, &gaps, &tuning).unwrap();
         let fills = if gap > 0 { vec![padding] } else { Vec::new() };
         let mut want = vec![0xaa; columns * step + 100];
         for (q, column) in want[..columns * step].chunks_mut(step).enumerate() {
@@ -44,20 +53,13 @@ fn columns_in_wide_bands(width: usize, (rows, columns): (usize, usize), gap: usi
                 *byte = if p < rows {
                     from[(p * columns + q) * width + part]
                 } else {
-                    0xee
+                    pattern[(i - rows * width) % pattern.len()]
                 };
             }
         }
-        let sizes = Sizes {
-            band: 64 << 10,
-            wide: Some(96 << 10),
-        };
         let one = [&matrix].into_iter();
         let sequence = Sequence::sized(one, fills.iter(), &tuning, true, sizes).unwrap();
-        assert_eq!(
-            sequence.scratch(),
-            Scratch::bytes(2 * stage::room(96 << 10))
-        );
+        expect(&sequence);
         let mut cuts: Vec<usize> = sequence.cuts(5).collect();
         assert!(cuts.len() > 1, "{cuts:?}");
         cuts.insert(0, 0);
@@ -84,10 +86,72 @@ fn columns_in_wide_bands(width: usize, (rows, columns): (usize, usize), gap: usi
     }
 }
 
+const SIZES: Sizes = Sizes {
+    band: 64 << 10,
+    wide: None,
+    long: 512 << 10,
+    most: 0,
+};
+
 #[test]
 fn a_wide_stage_is_written_while_the_next_band_is_put_together() {
-    columns_in_wide_bands(1, (131, 4999), 6);
-    columns_in_wide_bands(2, (73, 3001), 10);
-    columns_in_wide_bands(4, (67, 1511), 0);
-    columns_in_wide_bands(16, (61, 509), 3);
+    let sizes = Sizes {
+        wide: Some(96 << 10),
+        ..SIZES
+    };
+    let wide = |sequence: &Sequence| {
+        let rooms = 2 * stage::room(96 << 10);
+        assert_eq!(sequence.scratch(), Scratch::bytes(rooms));
+    };
+    columns_in_bands(1, (131, 4999), 6, sizes, wide);
+    columns_in_bands(2, (73, 3001), 10, sizes, wide);
+    columns_in_bands(4, (67, 1511), 0, sizes, wide);
+    columns_in_bands(16, (61, 509), 3, sizes, wide);
+}
+
+/// The bands of some nodes.
+fn bands(nodes: &[Node]) -> Vec<&Band> {
+    let mut all = Vec::new();
+    for node in nodes {
+        match &node.kind {
+            Kind::Band(band) => all.push(band),
+            Kind::Loop { body, .. } => all.extend(bands(body)),
+        }
+    }
+    all
+}
+
+/// Rows of less and more than a first-level stage's, gaps of less and more than a pattern, and a last band of a single
+/// column, which is apart from its gap.
+#[test]
+fn columns_are_written_with_the_gaps_behind_them() {
+    let sizes = Sizes {
+        most: 2048,
+        ..SIZES
+    };
+    let joined = |sequence: &Sequence| {
+        assert!(sequence.is_staged());
+        let first = &bands(&sequence.nodes)[0].leaves[..];
+        assert!(matches!(first, [leaf] if leaf.pattern.is_none()));
+    };
+    columns_in_bands(1, (131, 12999), 6, sizes, joined);
+    columns_in_bands(1, (67, 19999), 21, sizes, joined);
+    columns_in_bands(2, (73, 13001), 10, sizes, joined);
+    columns_in_bands(2, (701, 1499), 2, sizes, joined);
+    columns_in_bands(4, (250, 2111), 28, sizes, joined);
+    columns_in_bands(4, (363, 1413), 32, sizes, joined);
+    columns_in_bands(8, (100, 2699), 8, sizes, joined);
+    columns_in_bands(16, (61, 1999), 48, sizes, joined);
+}
+
+/// Where a gap is no whole elements, or both are more than there is room for.
+#[test]
+fn other_gaps_are_filled_apart() {
+    let sizes = Sizes { most: 300, ..SIZES };
+    let apart = |sequence: &Sequence| {
+        let mut leaves = bands(&sequence.nodes).into_iter();
+        assert!(leaves.all(|band| band.leaves.len() != 1));
+    };
+    columns_in_bands(4, (131, 1511), 6, sizes, apart);
+    columns_in_bands(2, (251, 1511), 100, sizes, apart);
 }
