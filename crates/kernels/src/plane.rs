@@ -107,7 +107,8 @@ impl Gap {
     pub(crate) unsafe fn fill(&self, to: *mut u8) {
         for at in (0..self.bytes).step_by(self.pattern.len()) {
             let length = self.pattern.len().min(self.bytes - at);
-            // SAFETY: bytes of the gap.
+            // SAFETY: `at + length` is at most the bytes that the caller says are writable, and `length` at most those of the
+            // pattern, which is no part of what is written.
             unsafe { to.add(at).copy_from(self.pattern.as_ptr(), length) };
         }
     }
@@ -130,7 +131,8 @@ impl Plane {
         for first in (0..self.columns.len).step_by(LINE) {
             to.take(&mut walk, destination, LINE.min(self.columns.len - first));
             for to in to.iter() {
-                // SAFETY: behind a column of the plane.
+                // SAFETY: the pointers are those of the plane's columns, each of which ends so many bytes on; the gap behind it is
+                // writable by the caller's promise.
                 unsafe { gap.fill(to.cast_mut().add(self.rows.len * width)) };
             }
         }
@@ -241,7 +243,8 @@ unsafe fn past<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: At
     let shift = at.destination as usize % LINE;
     let whole = shift.is_multiple_of(W) && plane.columns.is_multiple_of(W as isize);
     let fills = |vector| plane.fills::<W>(vector, shift);
-    // SAFETY: the caller's promise; each vector is no longer than a column, and 16 bytes no longer than a row.
+    // SAFETY: the caller's promise, that of gaps too; each vector is no longer than a column, and 16 bytes no longer than a
+    // row. Whoever gives a plane a gap has seen that its columns are longer than a line, and so than a vector.
     unsafe {
         if !whole || plane.narrow(W, S::Quarter::BYTES) {
             cached::<S, O, W>(plane, order, at);

@@ -218,7 +218,7 @@ impl Prepared {
     }
 
     /// A transpose past the caches, which fills what lies behind every column, as it is between it and the next one. `None`
-    /// where its kernel can't.
+    /// where its kernel can't. Whoever runs it promises that the gaps are writable, the last one's too.
     pub(crate) fn with_gaps(width: usize, loops: &[Loop], isa: Isa, gap: Gap) -> Option<Prepared> {
         let mut prepared = Prepared::new(width, loops, isa, true);
         let width = prepared.width;

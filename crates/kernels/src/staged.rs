@@ -301,7 +301,8 @@ where
             // Here they stay, behind columns that come and go.
             for stage in [stage, other] {
                 for c in 0..group {
-                    // SAFETY: a stage has room for a group of columns with their gaps.
+                    // SAFETY: a stage has room for a group of columns with their gaps: for `GROUP` bytes, and for a line's columns
+                    // of `ROWS` elements each. Column `c` has its gap behind its rows.
                     unsafe { gap.fill(stage.add(c * column + rows * W)) };
                 }
             }

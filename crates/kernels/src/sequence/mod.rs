@@ -496,7 +496,8 @@ impl<'a> Run<'a> {
                 return Err(self.cut(to, leaf.length as usize));
             }
             // SAFETY: the leaf's loops reach `reach` bytes around its first element in the source and `length` from there
-            // on in the destination, which were just compared with the slices. These do not overlap: one is exclusive.
+            // on in the destination, the gaps behind its columns included, which were just compared with the slices. These do
+            // not overlap: one is exclusive.
             unsafe {
                 let source = source.as_ptr().offset(from);
                 // What is asked for in no order goes on where it is.
