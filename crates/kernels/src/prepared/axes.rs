@@ -1,0 +1,139 @@
+//! The loops of a nest that become the rows and columns of a kernel.
+
+use super::find;
+use crate::around::Around;
+use crate::axis::Axis;
+use crate::cell::Cell;
+use crate::nest::{Loop, Loops};
+use crate::order::{Mixed, Unit};
+use crate::plane::Plane;
+use crate::runs::Runs;
+use crate::simd::LINE;
+use crate::staged::packed_rows;
+use crate::tuning::followed;
+
+/// The loops over few rows and over their elements, if the two that step by an element are one: the shorter has less
+/// than 16 bytes, and the longer steps by that many where the shorter steps by an element; and whether the rows are in
+/// the source.
+pub(super) fn few(outer: &[Loop], width: usize, d: usize, s: usize) -> Option<(Loop, Loop, bool)> {
+    let (rows, columns) = (outer[d], outer[s]);
+    let joins = |few: &Loop, stride: isize| {
+        few.extent < 16 && few.extent * width < 16 && stride == (few.extent * width) as isize
+    };
+    if joins(&rows, columns.destination) {
+        Some((rows, columns, true))
+    } else if joins(&columns, rows.source) {
+        Some((columns, rows, false))
+    } else {
+        None
+    }
+}
+
+/// Bytes of a run of the destination below which it is short, since its ends are lines that are written in part,
+const SHORT: usize = 2 << 10;
+/// and of one of the source.
+const SHORT_ROW: usize = LINE + LINE / 2;
+/// Bytes of both where the two together are short, as those of tiles that are transposed.
+const BOTH_SHORT: (usize, usize) = (4 << 10, 1 << 10);
+
+/// Whether the plane of a nest would have short runs, as loops that continue them belong to the other side, or to none. Few
+/// rows that follow one another have kernels of their own.
+#[inline(never)]
+pub(super) fn is_broken(outer: &Loops, width: usize, d: usize, s: usize) -> bool {
+    let (mut loops, width, d, s) = match Unit::find(outer, width, d, s) {
+        Some(unit) => (unit.loops, unit.width, unit.d, unit.s),
+        None if few(outer, width, d, s).is_some() => return false,
+        None => (outer.clone(), width, d, s),
+    };
+    if loops.len() < 3 {
+        return false;
+    }
+    let plane = plane(&mut loops, width, d, s, None, true);
+    let (column, row) = (plane.rows.len * width, plane.columns.len * width);
+    let run = column * plane.columns.side_by_side(column);
+    run < SHORT || row < SHORT_ROW || run <= BOTH_SHORT.0 && row <= BOTH_SHORT.1
+}
+
+/// Takes the loops of a plane out of a nest: `d` steps by an element in the destination, `s` in the source.
+pub(super) fn plane(
+    outer: &mut Loops,
+    width: usize,
+    d: usize,
+    s: usize,
+    order: Option<Mixed>,
+    stream: bool,
+) -> Box<Plane> {
+    let (rows, columns) = (outer[d], outer[s]);
+    outer.remove(d.max(s));
+    outer.remove(d.min(s));
+    // In its place, as it is large.
+    let mut plane = Box::write(
+        Box::new_uninit(),
+        Plane {
+            rows: Axis::new(rows.extent, rows.source),
+            columns: Axis::new(columns.extent, columns.destination),
+            stream,
+            most: if stream { packed_rows() } else { 0 },
+            gap: None,
+            around: Around::default(),
+            tables: Default::default(),
+            order,
+        },
+    );
+    extend(outer, &mut plane.rows, &mut plane.columns, width);
+    // A plane that streams would rather know what is next.
+    if !stream {
+        plane.around = Around::take(outer);
+        plane.list();
+    }
+    plane
+}
+
+/// Takes the loops out of a nest that continue its runs, on either side.
+pub(super) fn runs(outer: &mut Loops, run: usize, cell: Option<Cell>) -> Runs {
+    let mut rows = Axis::new(1, 0);
+    let mut columns = Axis::new(1, 0);
+    if let Some(d) = find(outer, |l| l.destination, run as isize) {
+        let l = outer.remove(d);
+        rows = Axis::new(l.extent, l.source);
+    }
+    if let Some(s) = find(outer, |l| l.source, run as isize) {
+        let l = outer.remove(s);
+        columns = Axis::new(l.extent, l.destination);
+    }
+    extend(outer, &mut rows, &mut columns, run);
+    Runs {
+        run,
+        cell,
+        rows,
+        columns,
+    }
+}
+
+/// Bytes of the source that rows of a plane should have to be followed by the CPU's prefetcher, and of the destination that
+/// columns have that are long enough meanwhile.
+const WALK: usize = 2 << 10;
+const TALL: usize = 4 * LINE;
+
+/// Gives both axes of a plane the loops that continue their runs, the shorter first, so that strips are tall and walks
+/// are long. `unit` is the bytes of an element, or of a run that stands for one.
+fn extend(outer: &mut Loops, rows: &mut Axis, columns: &mut Axis, unit: usize) {
+    loop {
+        let bytes = |axis: &Axis| (!axis.is_full()).then_some((axis.len * unit) as isize);
+        let next_row = bytes(rows).and_then(|run| find(outer, |l| l.destination, run));
+        let next_column = bytes(columns).and_then(|run| find(outer, |l| l.source, run));
+        let walks = followed() == usize::MAX || columns.len * unit >= WALK;
+        let taller = rows.len <= columns.len && (walks || rows.len * unit < TALL);
+        match (next_row, next_column) {
+            (Some(i), other) if other.is_none() || taller => {
+                let l = outer.remove(i);
+                rows.join(l.extent, l.source);
+            }
+            (_, Some(i)) => {
+                let l = outer.remove(i);
+                columns.join(l.extent, l.destination);
+            }
+            (_, None) => return,
+        }
+    }
+}
