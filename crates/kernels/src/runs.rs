@@ -2,9 +2,9 @@
 //!
 //! Run (p, q) lies at `rows(p) + q * run` in the source and at `columns(q) + p * run` in the destination: a plane whose
 //! elements are runs. Walking it in strips reads each row forward and writes each column in long pieces, so short runs
-//! cost no more than long ones. Above the cache, the runs ahead are prefetched, and pieces whose runs are not whole lines
-//! are put together in the first-level cache and streamed from there, as many columns at once as fit: so a good piece of
-//! each row is read, and asked for, before the next one's.
+//! cost little more than long ones. Above the cache, the runs ahead are prefetched. Long ones are streamed right from the
+//! source; short ones are put together in the first-level cache and streamed from there, as many columns at once as fit:
+//! so a good piece of each row is read, and asked for, before the next one's.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -26,11 +26,13 @@ use staged::{Stage, Staged};
 const STRIP: usize = 128;
 /// Bytes that a strip writes to a column, unless one run is longer.
 pub(crate) const PIECE: usize = 8 << 10;
-/// How many bytes of each row ahead are asked for, at least one run.
-const AHEAD: usize = 256;
-/// Bytes of runs from which on their whole lines are streamed right from the source, where stages are slow: Intel's
-/// loads from what was just stored wait for all streaming stores before.
-const LONG: usize = 4 * LINE;
+/// How many bytes ahead are asked for in all rows of a strip together, and how many of each, at least one run.
+const AHEAD: usize = 64 << 10;
+const ROW_AHEAD: (usize, usize) = (256, 4 << 10);
+/// Bytes of runs from which on they are streamed right from the source: on Intel's CPUs, and on others.
+const LONG: (usize, usize) = (4 * LINE, 2 * LINE + LINE / 2);
+/// How many columns' places are found at once.
+const PLACES: usize = 64;
 /// How many bytes of pieces before one the lines are asked for that it writes parts of.
 const LEAD: usize = 2 << 10;
 
@@ -116,20 +118,8 @@ impl<V: Vector, const STREAM: bool> Each for Copying<V, STREAM> {
     #[inline(always)]
     unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
         let run = self.run;
-        if self.ask > 0 {
-            let end = self.upcoming.wrapping_add(self.ask);
-            // Every line once.
-            let mut line = self
-                .upcoming
-                .wrapping_sub(1)
-                .map_addr(|a| a | (LINE - 1))
-                .wrapping_add(1);
-            while line < end {
-                near(line);
-                line = line.wrapping_add(LINE);
-            }
-            self.upcoming = end;
-        }
+        ask(self.upcoming, self.ask, near);
+        self.upcoming = self.upcoming.wrapping_add(self.ask);
         // SAFETY: pieces of the run.
         unsafe {
             if !STREAM {
@@ -254,10 +244,13 @@ impl<P: Piece, V: Vector> Work for Strips<'_, P, V> {
             upcoming,
             ..
         } = self.at;
-        let strip = (PIECE / run).clamp(1, STRIP.min(followed()));
+        let most = (PIECE / run).clamp(1, STRIP.min(followed()));
+        // All of about the same height, since what is asked for is as many rows of the next one.
+        let strip = rows.len.div_ceil(rows.len.div_ceil(most));
         let whole_lines = (run | destination as usize).is_multiple_of(LINE)
             && columns.is_multiple_of(LINE as isize);
-        let straight = P::SAME && (run > PIECE || whole_lines || (run >= LONG && waits()));
+        let long = if waits() { LONG.0 } else { LONG.1 };
+        let straight = P::SAME && (whole_lines || run >= long);
         let (mut from, mut next) = (Pointers::<STRIP>::new(), Pointers::<STRIP>::new());
         let mut stages = [const { Stage(MaybeUninit::uninit()) }; 2];
         // SAFETY: the CPU has `V`.
@@ -278,7 +271,7 @@ impl<P: Piece, V: Vector> Work for Strips<'_, P, V> {
             unsafe {
                 if straight {
                     let own = waits() && !whole_lines && !staged.follow;
-                    self.straight(from, &next, to, (whole_lines, own), &mut staged.pen);
+                    self.straight(from, &next, to, (whole_lines, own));
                 } else {
                     staged.strip(&self.piece, from, &next, to);
                 }
@@ -303,47 +296,72 @@ impl<P: Piece, V: Vector> Strips<'_, P, V> {
         next: &[*const u8],
         to: *mut u8,
         (whole_lines, own): (bool, bool),
-        pen: &mut Pen<V>,
     ) {
         let &Runs {
             run, ref columns, ..
         } = self.runs;
         let bytes = from.len() * run;
-        let far = AHEAD.div_ceil(run).min(columns.len);
-        let lead = LEAD.div_ceil(bytes);
-        let mut at = Pointers::<1>::new();
+        // What is longer asks for its own lines.
+        let asks = run <= PIECE;
+        let far = ahead(from.len()).div_ceil(run).min(columns.len);
         let mut walk = columns.cursor(0);
-        let mut edges = columns.cursor(lead.min(columns.len - 1));
-        for q in 0..columns.len {
-            if own {
-                at.take(&mut edges, to, 1);
-                own_edges(at[0], bytes);
-            }
-            at.take(&mut walk, to, 1);
-            let at = at[0].cast_mut();
-            let (rows_ahead, q_ahead) = if q + far < columns.len {
-                (from, q + far)
-            } else {
-                (next, q + far - columns.len)
-            };
-            for (r, from) in from.iter().enumerate() {
-                if run <= PIECE {
-                    let ahead = rows_ahead[r].wrapping_add(q_ahead * run);
-                    for line in (0..run).step_by(LINE) {
-                        prefetch(ahead.wrapping_add(line));
-                    }
+        let mut edges = columns.cursor(LEAD.div_ceil(bytes).min(columns.len - 1));
+        let (mut places, mut edge) = (Pointers::<PLACES>::new(), Pointers::<1>::new());
+        // SAFETY: the CPU has `V`.
+        let mut pen = unsafe { Pen::<V>::new() };
+        for first in (0..columns.len).step_by(PLACES) {
+            let count = PLACES.min(columns.len - first);
+            places.take(&mut walk, to, count);
+            for (q, &place) in (first..).zip(places.iter()) {
+                if own {
+                    edge.take(&mut edges, to, 1);
+                    own_edges(edge[0], bytes);
                 }
-                // SAFETY: run (r, q) is readable and writable by the caller's promise.
-                unsafe {
-                    let from = from.add(q * run);
-                    if whole_lines || run > PIECE {
-                        stream::<V>(from, at.add(r * run), run);
-                    } else {
-                        pen.copy(from, at.add(r * run), run);
+                let (rows, other) = if q + far < columns.len {
+                    (from, q + far)
+                } else {
+                    (next, q + far - columns.len)
+                };
+                let mut to = place.cast_mut();
+                for (from, row) in from.iter().zip(rows) {
+                    if asks {
+                        ask(row.wrapping_add(other * run), run, prefetch);
+                    }
+                    // SAFETY: the runs of column q are readable and writable by the caller's promise.
+                    unsafe {
+                        if whole_lines || !asks {
+                            stream::<V>(from.add(q * run), to, run);
+                        } else {
+                            pen.copy(from.add(q * run), to, run);
+                        }
+                        to = to.add(run);
                     }
                 }
             }
         }
+        // SAFETY: as before.
+        unsafe { pen.lift() };
+    }
+}
+
+/// How many bytes ahead are asked for in each of so many rows.
+fn ahead(rows: usize) -> usize {
+    let (least, most) = ROW_AHEAD;
+    // Intel's CPUs were measured with these.
+    if waits() {
+        return least;
+    }
+    (AHEAD / rows).clamp(least, most)
+}
+
+/// Asks for the lines that begin in these bytes: so every line of bytes that follow one another is asked for once.
+#[inline(always)]
+fn ask(start: *const u8, bytes: usize, line_at: impl Fn(*const u8)) {
+    let end = start.wrapping_add(bytes);
+    let mut line = start.map_addr(|start| start.next_multiple_of(LINE));
+    while line < end {
+        line_at(line);
+        line = line.wrapping_add(LINE);
     }
 }
 

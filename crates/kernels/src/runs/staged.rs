@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::{AHEAD, PIECE, Piece, Runs, own_edges, stream_near};
+use super::{PIECE, Piece, Runs, ahead, own_edges, stream_near};
 use crate::axis::{Axis, Pointers};
 use crate::pen::Pen;
 use crate::simd::{LINE, Vector, prefetch};
@@ -26,7 +26,7 @@ pub(super) struct Staged<'a, V> {
     /// Where the columns go that are in the other stage, and the bytes of each.
     before: Pointers<GROUP>,
     bytes: usize,
-    pub(super) pen: Pen<V>,
+    pen: Pen<V>,
 }
 
 impl<'a, V: Vector> Staged<'a, V> {
@@ -71,7 +71,9 @@ impl<'a, V: Vector> Staged<'a, V> {
         let (run, columns) = (self.run, self.columns);
         let bytes = from.len() * run;
         let group = (PIECE / bytes).clamp(1, GROUP).min(columns.len);
-        let far = AHEAD.div_ceil(run).clamp(group, columns.len.max(group));
+        let far = ahead(from.len())
+            .div_ceil(run)
+            .clamp(group, columns.len.max(group));
         let own = waits() && !self.follow;
         let mut walk = columns.cursor(0);
         let mut places = Pointers::<GROUP>::new();
