@@ -8,8 +8,11 @@ use crate::tuning::followed;
 
 /// How many bytes ahead are asked for in each row,
 pub(crate) const AHEAD: usize = 256;
-/// or so many in all rows together, where they are few.
-const FLY: usize = 16 << 10;
+/// or so many in all rows together, where they are few: where the CPU's own prefetcher follows so many rows, and where it
+/// is not known to lose any.
+const FLY: (usize, usize) = (16 << 10, 32 << 10);
+/// There, as far ahead as the next strip in rows of up to so many bytes that are no whole lines.
+const NEXT: usize = 512;
 /// The most bytes of a row that are asked for at once, where rows are many,
 const PIECE: usize = 1 << 10;
 /// and the rows that are asked for side by side then: from one place alone, memory brings less than it can.
@@ -61,7 +64,12 @@ impl<'a> Ahead<'a> {
         onward: bool,
     ) -> Ahead<'a> {
         let lines = end.div_ceil(LINE);
-        let far = (FLY / from.len()).clamp(AHEAD, 8 * AHEAD).min(end);
+        let (fly, least) = match followed {
+            usize::MAX if end <= NEXT && !end.is_multiple_of(LINE) => (FLY.1, end),
+            usize::MAX => (FLY.1, AHEAD),
+            _ => (FLY.0, AHEAD),
+        };
+        let far = (fly / from.len()).min(8 * AHEAD).max(least).min(end);
         let short = followed < usize::MAX && far == end;
         let bytes = from.len() * end;
         let after = from[0].wrapping_add(bytes);
