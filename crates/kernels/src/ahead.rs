@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::onward::Onward;
-use crate::simd::{LINE, prefetch, prefetch_near};
+use crate::simd::{LINE, near, prefetch};
 use crate::tuning::followed;
 
 /// How many bytes ahead are asked for in each row,
@@ -97,7 +97,7 @@ impl<'a> Ahead<'a> {
     #[inline(always)]
     pub(crate) fn ask(&self, rows: Range<usize>, offset: usize) {
         if self.near {
-            self.each(rows, offset, prefetch_near);
+            self.each(rows, offset, near);
         } else {
             self.each(rows, offset, prefetch);
         }

@@ -14,7 +14,7 @@ use crate::axis::{Axis, Pointers};
 use crate::cell::{Cell, Gathered, Transposed};
 use crate::onward::Onward;
 use crate::pen::Pen;
-use crate::plane::At;
+use crate::plane::{At, even};
 use crate::simd::{LINE, Set, Vector, Work, near, own, prefetch};
 use crate::tuning::{followed, waits};
 
@@ -245,8 +245,7 @@ impl<P: Piece, V: Vector> Work for Strips<'_, P, V> {
             ..
         } = self.at;
         let most = (PIECE / run).clamp(1, STRIP.min(followed()));
-        // All of about the same height, since what is asked for is as many rows of the next one.
-        let strip = rows.len.div_ceil(rows.len.div_ceil(most));
+        let strip = even(rows.len, most, 1);
         let whole_lines = (run | destination as usize).is_multiple_of(LINE)
             && columns.is_multiple_of(LINE as isize);
         let long = if waits() { LONG.0 } else { LONG.1 };
@@ -327,7 +326,8 @@ impl<P: Piece, V: Vector> Strips<'_, P, V> {
                     if asks {
                         ask(row.wrapping_add(other * run), run, prefetch);
                     }
-                    // SAFETY: the runs of column q are readable and writable by the caller's promise.
+                    // SAFETY: run q of each row is readable, and the runs of column q are writable, by the caller's promise;
+                    // nothing else writes them before the pen is lifted, and `to` ends behind the last one. Whole lines are.
                     unsafe {
                         if whole_lines || !asks {
                             stream::<V>(from.add(q * run), to, run);
@@ -339,7 +339,7 @@ impl<P: Piece, V: Vector> Strips<'_, P, V> {
                 }
             }
         }
-        // SAFETY: as before.
+        // SAFETY: what was copied last is still writable.
         unsafe { pen.lift() };
     }
 }

@@ -253,19 +253,6 @@ pub(crate) fn prefetch(address: *const u8) {
     let _ = address;
 }
 
-/// As [`prefetch`], in the first-level cache.
-#[inline(always)]
-pub(crate) fn prefetch_near(address: *const u8) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: as in `prefetch`.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(address.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = address;
-}
-
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 set! {
     /// The target's own 16-byte vectors.
