@@ -90,6 +90,31 @@ pub(crate) unsafe fn block<V: Vector, const W: usize>(
     }
 }
 
+/// Transposes a block that lies on its side: 16 / W rows, of each as many columns as a vector has elements. Every lane of
+/// the result is a column; `column` says where each is put.
+///
+/// # Safety
+///
+/// `V::BYTES` of each of 16 / W rows are readable, and 16 of each of `V::BYTES / W` columns writable. The CPU has `V`.
+#[inline(always)]
+pub(crate) unsafe fn spread<V: Vector, const W: usize>(
+    row: impl Fn(usize) -> *const u8,
+    order: impl Order,
+    column: impl Fn(usize) -> *mut u8,
+) {
+    let c = 16 / W;
+    // SAFETY: lane l of vector m is of column l * c + m, which is below V::BYTES / W.
+    unsafe {
+        let v = rounds::<V, W>(
+            #[inline(always)]
+            |i| V::load(row(i % c)),
+        );
+        for (m, v) in v.into_iter().enumerate().take(c) {
+            order.mix(v).store_lanes(|lane| column(lane * c + m));
+        }
+    }
+}
+
 /// Transposes a square, as wide as `V`: rows are loaded whole, and squares of lanes are transposed at the end. Where a row
 /// is not in the first-level cache that is faster than asking for it once for each block, though it takes more shuffles.
 ///

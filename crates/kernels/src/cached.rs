@@ -10,6 +10,7 @@ use crate::ahead::AHEAD;
 use crate::around::{Around, Each};
 use crate::axis::Pointers;
 use crate::block::{Places, Steps, Table, block, square, squares};
+use crate::oblong::Oblong;
 use crate::order::Order;
 use crate::plane::{At, Plane, STRIP, Strips};
 use crate::sequence::stage::Aside;
@@ -85,7 +86,7 @@ unsafe fn known<S: Set, O: Order, const W: usize, A: Places, B: Places>(
     columns: impl Fn(*const u8, usize) -> B + Copy,
 ) {
     let (height, breadth) = (plane.rows.len, plane.columns.len);
-    let side = height.min(breadth) * W;
+    let (side, long) = (height.min(breadth) * W, height.max(breadth) * W);
     // SAFETY: the caller's promise; each vector is no longer than either axis.
     unsafe {
         // The columns that a square writes at once, where the cache has no room for them, push each other out of it. Then
@@ -132,6 +133,17 @@ unsafe fn known<S: Set, O: Order, const W: usize, A: Places, B: Places>(
                     vectors: PhantomData,
                 }),
             }
+        } else if long >= S::Wide::BYTES && side < S::Half::BYTES {
+            S::enter(Oblong::<S::Wide, O, W, _, _> {
+                order,
+                rows,
+                columns,
+                height,
+                breadth,
+                around: &plane.around,
+                at,
+                vector: PhantomData,
+            });
         } else if side >= S::Half::BYTES {
             S::enter(Known::<S::Half, S::Quarter, O, W, _, _, ()> {
                 order,

@@ -173,7 +173,7 @@ impl Prepared {
                 let plane = plane(&mut outer, width, unit.d, unit.s, Some(unit.order), stream);
                 break Body::Plane(plane);
             }
-            if let Some(few) = few(&outer, width, d, s) {
+            if let Some(few) = few(&outer, width, (d, s), stream) {
                 let (rows, columns, join) = few;
                 outer.remove(d.max(s));
                 outer.remove(d.min(s));
@@ -438,7 +438,7 @@ fn blocks(width: usize, loops: &mut Loops, isa: Isa) -> Option<Body> {
             && inner.source != -unit
             && find(loops, |l| l.source.abs(), unit).is_none_or(|s| {
                 let (d, along) = (loops.len() - 1, loops[s].extent * width);
-                let woven = || run.max(along) >= 16 && few(loops, width, d, s).is_some();
+                let woven = || run.max(along) >= 16 && few(loops, width, (d, s), false).is_some();
                 run.min(along) < 16 && !woven() && Unit::find(loops, width, d, s).is_none()
             })
     };

@@ -1,7 +1,7 @@
 //! Interleaving a few rows into one run, and separating a run into a few rows.
 //!
 //! Three planes of a picture to pixels and back, complex numbers to parts, pairs to halves: one axis has so few elements
-//! that they are less than a vector of 16 bytes. Sixteen bytes of each of `k` rows make `16 * k` bytes of the run. Each
+//! that they are about a vector of 16 bytes. Where they are less, sixteen bytes of each of `k` rows make `16 * k` bytes of the run. Each
 //! 16 bytes of the result take some from each of the `k` inputs: `k` shuffles of bytes within lanes, or-ed together,
 //! with tables made when the move is prepared. A wider vector does the same to several chunks at once, one in each lane.
 //!
@@ -9,30 +9,52 @@
 //! fewer shuffles, and without parts to put together or take apart. With more rows, and of wider elements where
 //! memory is what takes the time, that is no faster.
 //!
-//! The price is `k * k` shuffles for `k` vectors; where `k` is more than that is worth, rows are transposed: see
-//! [`padded`](crate::padded).
+//! The price is `k * k` shuffles for `k` vectors; where `k` is more than that is worth, rows are transposed: [`padded`] to
+//! 16 bytes where they have fewer, otherwise as they are: see [`turned`].
 
 use std::marker::PhantomData;
 
 use crate::around::{Around, Each};
 use crate::onward::Onward;
-use crate::padded;
 use crate::plane::At;
-use crate::simd::{Pick, Picks, Set, Vector, Work, prefetch};
+use crate::simd::{LINE, Pick, Picks, Set, Vector, Work};
 
 mod method;
+mod mixed;
+mod padded;
 mod staged;
+mod turned;
 
-use method::{Method, Picked, Shuffled};
+use method::{Picked, Shuffled};
+use mixed::Mixed;
+use padded::Padded;
+use turned::Turned;
+
+/// The most bytes of an element of every row.
+pub(crate) const MOST: usize = 64;
 
 /// How far ahead is asked for in each row, or in the run, by moves with ordinary stores, in bytes.
 const AHEAD: usize = 1024;
+
+/// Whether so many rows of so many elements, 16 bytes of all rows or more, are better woven than moved as a plane: past the
+/// caches, where a plane's columns, or its rows, are no whole lines or parts of one. Of many rows of narrow elements a block
+/// takes too many rounds.
+pub(crate) fn suits(width: usize, (rows, len): (usize, usize), join: bool) -> bool {
+    let most = match (width, join) {
+        (1, true) => 0,
+        (1, false) => 40,
+        (2, _) => 48,
+        _ => MOST,
+    };
+    let bytes = rows.saturating_mul(width);
+    (16..=most).contains(&bytes) && len * width >= LINE && !(join && bytes.is_power_of_two())
+}
 
 #[derive(Debug, Clone)]
 pub(crate) struct Weave {
     /// Bytes of an element.
     width: usize,
-    /// Rows; `rows * width` is less than 16.
+    /// Rows; `rows * width` is at most [`MOST`].
     rows: usize,
     /// Elements of each row.
     len: usize,
@@ -61,8 +83,8 @@ impl Weave {
         around: Around,
         picks: bool,
     ) -> Weave {
-        debug_assert!(rows * width < 16);
-        let (tables, picks): (&[_], &[_]) = if padded::suits(width, rows) {
+        debug_assert!(rows * width <= MOST);
+        let (tables, picks): (&[_], &[_]) = if rows * width >= 16 || padded::suits(width, rows) {
             // Rows are transposed.
             (&[], &[])
         } else if picks && rows == 3 && len * width >= 64 && (!stream || width == 1) {
@@ -91,14 +113,6 @@ impl Weave {
     pub(crate) fn width(&self) -> usize {
         self.width
     }
-
-    pub(crate) fn rows(&self) -> usize {
-        self.rows
-    }
-
-    pub(crate) fn stride(&self) -> isize {
-        self.stride
-    }
 }
 
 /// As [`run`], for a weave that picks.
@@ -108,7 +122,7 @@ impl Weave {
 /// As `run`; the CPU can pick with the set's widest vectors.
 pub(crate) unsafe fn pick<S: Set<Wide: Picks>>(weave: &Weave, at: At) {
     // SAFETY: the caller's promise; there are three rows of at least 64 bytes, as `new` saw.
-    unsafe { S::enter(Rows::<S::Wide, Picked, 3>::new(weave, at)) }
+    unsafe { S::enter(Rows::<S::Wide, Mixed<Picked, 3>>::new(weave, at)) }
 }
 
 /// Moves all rows, in every iteration around them.
@@ -136,31 +150,40 @@ pub(crate) unsafe fn run<S: Set>(weave: &Weave, at: At) {
 unsafe fn enter<S: Set, V: Vector>(weave: &Weave, at: At) {
     // SAFETY: the caller's promise; the number is that of the rows, and 16 for a transpose.
     unsafe {
+        if weave.rows * weave.width >= 16 {
+            return match weave.width {
+                1 => S::enter(Rows::<V, Turned<1>>::new(weave, at)),
+                2 => S::enter(Rows::<V, Turned<2>>::new(weave, at)),
+                4 => S::enter(Rows::<V, Turned<4>>::new(weave, at)),
+                8 => S::enter(Rows::<V, Turned<8>>::new(weave, at)),
+                _ => S::enter(Rows::<V, Turned<16>>::new(weave, at)),
+            };
+        }
         if padded::suits(weave.width, weave.rows) {
-            return S::enter(Rows::<V, Shuffled, 16>::new(weave, at));
+            return S::enter(Rows::<V, Padded>::new(weave, at));
         }
         match weave.rows {
-            2 => S::enter(Rows::<V, Shuffled, 2>::new(weave, at)),
-            3 => S::enter(Rows::<V, Shuffled, 3>::new(weave, at)),
-            4 => S::enter(Rows::<V, Shuffled, 4>::new(weave, at)),
-            5 => S::enter(Rows::<V, Shuffled, 5>::new(weave, at)),
-            6 => S::enter(Rows::<V, Shuffled, 6>::new(weave, at)),
-            7 => S::enter(Rows::<V, Shuffled, 7>::new(weave, at)),
-            _ => S::enter(Rows::<V, Shuffled, 8>::new(weave, at)),
+            2 => S::enter(Rows::<V, Mixed<Shuffled, 2>>::new(weave, at)),
+            3 => S::enter(Rows::<V, Mixed<Shuffled, 3>>::new(weave, at)),
+            4 => S::enter(Rows::<V, Mixed<Shuffled, 4>>::new(weave, at)),
+            5 => S::enter(Rows::<V, Mixed<Shuffled, 5>>::new(weave, at)),
+            6 => S::enter(Rows::<V, Mixed<Shuffled, 6>>::new(weave, at)),
+            7 => S::enter(Rows::<V, Mixed<Shuffled, 7>>::new(weave, at)),
+            _ => S::enter(Rows::<V, Mixed<Shuffled, 8>>::new(weave, at)),
         }
     }
 }
 
 /// # Safety (of `work`)
 ///
-/// As `run`; rows have at least `V::BYTES`, and `K` is their number; or it is 16, which stands for a transpose.
-struct Rows<'a, V, M, const K: usize> {
+/// As `run`; rows have at least `V::BYTES`, and the way suits the weave.
+struct Rows<'a, V, M> {
     weave: &'a Weave,
     at: At,
     vector: PhantomData<(V, M)>,
 }
 
-impl<'a, V, M, const K: usize> Rows<'a, V, M, K> {
+impl<'a, V, M> Rows<'a, V, M> {
     fn new(weave: &'a Weave, at: At) -> Self {
         Rows {
             weave,
@@ -170,14 +193,14 @@ impl<'a, V, M, const K: usize> Rows<'a, V, M, K> {
     }
 }
 
-impl<V: Vector, M: Method<V>, const K: usize> Work for Rows<'_, V, M, K> {
+impl<V: Vector, M: Way<V>> Work for Rows<'_, V, M> {
     #[inline(always)]
     unsafe fn work(mut self) {
         let Rows { weave, at, .. } = self;
         // SAFETY: the caller's promise.
         unsafe {
             if weave.stream {
-                staged::run::<V, M, K>(weave, at);
+                staged::run::<V, M>(weave, at);
             } else {
                 weave.around.walk(at.source, at.destination, &mut self);
             }
@@ -185,7 +208,7 @@ impl<V: Vector, M: Method<V>, const K: usize> Work for Rows<'_, V, M, K> {
     }
 }
 
-impl<V: Vector, M: Method<V>, const K: usize> Each for Rows<'_, V, M, K> {
+impl<V: Vector, M: Way<V>> Each for Rows<'_, V, M> {
     #[inline(always)]
     unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
         let weave = self.weave;
@@ -193,115 +216,38 @@ impl<V: Vector, M: Method<V>, const K: usize> Each for Rows<'_, V, M, K> {
         // SAFETY: the caller's promise.
         unsafe {
             if weave.join {
-                join::<V, M, K>(weave, from, to, length, onward);
+                M::join(weave, from, to, length, onward);
             } else {
-                split::<V, M, K>(weave, from, to, weave.stride, length, onward);
+                M::split(weave, from, to, weave.stride, length, onward);
             }
         }
     }
 }
 
-/// Interleaves `length` bytes of each row.
-///
-/// # Safety
-///
-/// `from` is in the first row; `length` bytes of every row are readable, and as many together writable at `to`. `length` is
-/// at least a vector.
-#[inline(always)]
-unsafe fn join<V: Vector, M: Method<V>, const K: usize>(
-    weave: &Weave,
-    from: *const u8,
-    to: *mut u8,
-    length: usize,
-    onward: Onward,
-) {
-    // SAFETY: the caller's promise; there are less than 16 rows, so this says that they are transposed.
-    unsafe {
-        if K == 16 {
-            return padded::join::<V>(weave, from, to, length, onward);
-        }
-    }
-    // SAFETY: the caller's promise.
-    let tables = unsafe { M::tables(weave) };
-    let mut done = 0;
-    while done < length {
-        done = done.min(length - V::BYTES);
-        // SAFETY: `done` is at most a vector before the end of the rows. The chunk of lane l is 16 * K bytes long.
-        unsafe {
-            let run = to.add(done * K);
-            let row = |i: usize| {
-                let row = from.offset(i as isize * weave.stride).add(done);
-                prefetch(onward.of(row));
-                V::load(row)
-            };
-            mix::<V, M, K>(&tables, row, |o, v| M::put(v, run, o, K));
-        }
-        done += V::BYTES;
-    }
-}
+/// How rows and a run are moved into each other.
+trait Way<V> {
+    /// Interleaves `length` bytes of each row.
+    ///
+    /// # Safety
+    ///
+    /// The CPU has `V`; the way suits the weave. `from` is in the first row; `length` bytes of every row are readable, and
+    /// as many together writable at `to`. `length` is at least a vector.
+    unsafe fn join(weave: &Weave, from: *const u8, to: *mut u8, length: usize, onward: Onward);
 
-/// Separates a run into `length` bytes of each row.
-///
-/// # Safety
-///
-/// `to` is in the first row; `length` bytes of every row, `stride` apart, are writable, and as many together readable at
-/// `from`. `length` is at least a vector.
-#[inline(always)]
-unsafe fn split<V: Vector, M: Method<V>, const K: usize>(
-    weave: &Weave,
-    from: *const u8,
-    to: *mut u8,
-    stride: isize,
-    length: usize,
-    onward: Onward,
-) {
-    // SAFETY: as `join`.
-    let tables = unsafe {
-        if K == 16 {
-            return padded::split::<V>(weave, from, to, stride, length, onward);
-        }
-        M::tables(weave)
-    };
-    let mut done = 0;
-    while done < length {
-        done = done.min(length - V::BYTES);
-        // SAFETY: as `join`.
-        unsafe {
-            let run = from.add(done * K);
-            // Not where chunks are taken: that is called as a function if it is longer.
-            for line in 0..K {
-                prefetch(onward.of(run.wrapping_add(line * V::BYTES)));
-            }
-            mix::<V, M, K>(
-                &tables,
-                |i| M::take(run, i, K),
-                |o, v| v.store(to.offset(o as isize * stride).add(done)),
-            );
-        }
-        done += V::BYTES;
-    }
-}
-
-/// Makes every output of all inputs.
-///
-/// # Safety
-///
-/// The CPU has `V` and what the method says; `input` and `output` may be called with numbers below that of the rows, which
-/// is `K`. The tables are those of the weave.
-#[inline(always)]
-unsafe fn mix<V: Vector, M: Method<V>, const K: usize>(
-    tables: &M::Tables,
-    input: impl Fn(usize) -> V,
-    output: impl Fn(usize, V),
-) {
-    let mut inputs = [input(0); K];
-    for (i, v) in inputs.iter_mut().enumerate().skip(1) {
-        *v = input(i);
-    }
-    for o in 0..K {
-        // SAFETY: the caller's promise.
-        unsafe { output(o, M::output(tables, &inputs, o)) }
-    }
+    /// Separates a run into `length` bytes of each row.
+    ///
+    /// # Safety
+    ///
+    /// The CPU has `V`; the way suits the weave. `to` is in the first row; `length` bytes of every row, `stride` apart, are
+    /// writable, and as many together readable at `from`. `length` is at least a vector.
+    unsafe fn split(
+        weave: &Weave,
+        from: *const u8,
+        to: *mut u8,
+        stride: isize,
+        length: usize,
+        onward: Onward,
+    );
 }
 
 /// Rows shorter than any vector.

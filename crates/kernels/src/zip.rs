@@ -23,7 +23,7 @@ const NEXT: isize = 512;
 pub(crate) struct Zip {
     /// Bytes of an element.
     width: usize,
-    /// Rows, 2 or 4; `rows * width` is less than 16.
+    /// Rows, 2 or 4; `rows * width` is at most 16.
     rows: usize,
     /// Bytes of each row.
     bytes: usize,
@@ -43,7 +43,7 @@ pub(crate) struct Zip {
 
 /// Whether there is a kernel for so many rows of elements so wide.
 pub(crate) fn fits(width: usize, rows: usize) -> bool {
-    matches!(rows, 2 | 4) && rows * width < 16
+    matches!(rows, 2 | 4) && rows * width <= 16
 }
 
 /// Which byte of a lane goes to each, of numbers that [`fits`] takes: powers of two, so that nothing is divided.

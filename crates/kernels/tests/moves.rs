@@ -388,7 +388,7 @@ fn wide_matrices() {
     }
 }
 
-/// Rows interleaved in twos, threes and fours, and separated, whole and in windows.
+/// A few rows interleaved, and separated, whole and in windows.
 #[test]
 fn interleaved_rows() {
     for case in interleaved() {

@@ -11,18 +11,26 @@ use crate::runs::Runs;
 use crate::simd::LINE;
 use crate::staged::packed_rows;
 use crate::tuning::followed;
+use crate::{weave, zip};
 
-/// The loops over few rows and over their elements, if the two that step by an element are one: the shorter has less
-/// than 16 bytes, and the longer steps by that many where the shorter steps by an element; and whether the rows are in
-/// the source.
-pub(super) fn few(outer: &[Loop], width: usize, d: usize, s: usize) -> Option<(Loop, Loop, bool)> {
+/// The loops over few rows and over their elements, if the two that step by an element are these, and the longer steps by
+/// all rows' bytes where the shorter steps by an element; and whether the rows are in the source. Few are less than 16
+/// bytes, or those of a [`Zip`](zip::Zip), and past the caches all that a weave is good at.
+pub(super) fn few(
+    outer: &[Loop],
+    width: usize,
+    (d, s): (usize, usize),
+    stream: bool,
+) -> Option<(Loop, Loop, bool)> {
     let (rows, columns) = (outer[d], outer[s]);
-    let joins = |few: &Loop, stride: isize| {
-        few.extent < 16 && few.extent * width < 16 && stride == (few.extent * width) as isize
+    let are_few = |few: &Loop, many: &Loop, stride: isize, join: bool| {
+        let bytes = few.extent.saturating_mul(width);
+        let woven = || stream && weave::suits(width, (few.extent, many.extent), join);
+        stride == bytes as isize && (bytes < 16 || zip::fits(width, few.extent) || woven())
     };
-    if joins(&rows, columns.destination) {
+    if are_few(&rows, &columns, columns.destination, true) {
         Some((rows, columns, true))
-    } else if joins(&columns, rows.source) {
+    } else if are_few(&columns, &rows, rows.source, false) {
         Some((columns, rows, false))
     } else {
         None
@@ -42,7 +50,7 @@ const BOTH_SHORT: (usize, usize) = (4 << 10, 1 << 10);
 pub(super) fn is_broken(outer: &Loops, width: usize, d: usize, s: usize) -> bool {
     let (mut loops, width, d, s) = match Unit::find(outer, width, d, s) {
         Some(unit) => (unit.loops, unit.width, unit.d, unit.s),
-        None if few(outer, width, d, s).is_some() => return false,
+        None if few(outer, width, (d, s), true).is_some() => return false,
         None => (outer.clone(), width, d, s),
     };
     if loops.len() < 3 {

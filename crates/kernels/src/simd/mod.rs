@@ -45,8 +45,8 @@ pub(crate) trait Vector: Copy {
     unsafe fn splat_lane(from: *const u8) -> Self;
     /// Every lane from the place that is given for its number.
     unsafe fn load_lanes(from: impl Fn(usize) -> *const u8) -> Self;
-    /// Lanes to places that lie `pitch` bytes apart.
-    unsafe fn store_lanes(self, to: *mut u8, pitch: usize);
+    /// Every lane to the place that is given for its number.
+    unsafe fn store_lanes(self, to: impl Fn(usize) -> *mut u8);
     /// `K` parts (2 or 4) of `BYTES / K` bytes each that lie `pitch` bytes apart.
     #[inline(always)]
     unsafe fn load_parts<const K: usize>(from: *const u8, pitch: isize) -> Self {

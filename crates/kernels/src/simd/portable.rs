@@ -86,9 +86,9 @@ impl Vector for Bytes16 {
     }
 
     #[inline(always)]
-    unsafe fn store_lanes(self, to: *mut u8, _pitch: usize) {
+    unsafe fn store_lanes(self, to: impl Fn(usize) -> *mut u8) {
         // SAFETY: the caller's promise.
-        unsafe { self.store(to) }
+        unsafe { self.store(to(0)) }
     }
 }
 

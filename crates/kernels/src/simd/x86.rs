@@ -85,9 +85,9 @@ macro_rules! vector {
             }
 
             #[inline(always)]
-            unsafe fn store_lanes(self, to: *mut u8, pitch: usize) {
+            unsafe fn store_lanes(self, to: impl Fn(usize) -> *mut u8) {
                 // SAFETY: the caller vouches for 16 bytes at each place and for the CPU.
-                unsafe { $store_lanes(self.0, to, pitch) }
+                unsafe { $store_lanes(self.0, to) }
             }
 
             #[inline(always)]
@@ -259,9 +259,9 @@ unsafe fn load_one(from: impl Fn(usize) -> *const u8) -> __m128i {
 ///
 /// 16 writable bytes.
 #[inline(always)]
-unsafe fn store_one(v: __m128i, to: *mut u8, _pitch: usize) {
+unsafe fn store_one(v: __m128i, to: impl Fn(usize) -> *mut u8) {
     // SAFETY: the caller's promise.
-    unsafe { _mm_storeu_si128(to.cast(), v) }
+    unsafe { _mm_storeu_si128(to(0).cast(), v) }
 }
 
 /// # Safety
@@ -280,11 +280,11 @@ unsafe fn load_two(from: impl Fn(usize) -> *const u8) -> __m256i {
 ///
 /// AVX2, and 16 writable bytes at both places.
 #[inline(always)]
-unsafe fn store_two(v: __m256i, to: *mut u8, pitch: usize) {
+unsafe fn store_two(v: __m256i, to: impl Fn(usize) -> *mut u8) {
     // SAFETY: the caller's promise.
     unsafe {
-        store_one(_mm256_castsi256_si128(v), to, 0);
-        store_one(_mm256_extracti128_si256::<1>(v), to.add(pitch), 0);
+        store_one(_mm256_castsi256_si128(v), &to);
+        store_one(_mm256_extracti128_si256::<1>(v), |_| to(1));
     }
 }
 
@@ -304,11 +304,11 @@ unsafe fn load_four(from: impl Fn(usize) -> *const u8) -> __m512i {
 ///
 /// AVX-512F, and 16 writable bytes at the four places.
 #[inline(always)]
-unsafe fn store_four(v: __m512i, to: *mut u8, pitch: usize) {
+unsafe fn store_four(v: __m512i, to: impl Fn(usize) -> *mut u8) {
     // SAFETY: the caller's promise.
     unsafe {
-        store_two(_mm512_castsi512_si256(v), to, pitch);
-        store_two(_mm512_extracti64x4_epi64::<1>(v), to.add(2 * pitch), pitch);
+        store_two(_mm512_castsi512_si256(v), &to);
+        store_two(_mm512_extracti64x4_epi64::<1>(v), |lane| to(lane + 2));
     }
 }
 

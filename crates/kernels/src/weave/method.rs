@@ -126,7 +126,7 @@ impl<V: Vector> Method<V> for Shuffled {
     #[inline(always)]
     unsafe fn put(v: V, run: *mut u8, o: usize, k: usize) {
         // SAFETY: as `take`.
-        unsafe { v.store_lanes(run.add(o * 16), k * 16) }
+        unsafe { v.store_lanes(|lane| run.add(o * 16 + lane * k * 16)) }
     }
 
     #[inline(always)]

@@ -11,23 +11,35 @@
 
 use std::mem::MaybeUninit;
 
-use super::method::Method;
-use super::{Weave, join, split};
+use super::{MOST, Way, Weave};
 use crate::around::Iterations;
 use crate::onward::Onward;
 use crate::pen::Pen;
 use crate::plane::At;
 use crate::runs;
 use crate::simd::{LINE, Vector};
-use crate::tuning::waits;
+use crate::tuning::{Caches, waits};
 
-/// Bytes of all rows that are staged at once, at most.
-const STAGE: usize = 6 << 10;
+/// The most bytes of a stage.
+const STAGE: usize = 64 << 10;
+/// Bytes of all rows that are staged at once, at most, where not all of them are: to separate few rows or many, or to
+/// interleave many.
+const PIECE: (usize, usize) = (6 << 10, 12 << 10);
 /// Room before each separated row in the stage, for the line that the piece before has begun.
 const BEGUN: usize = LINE;
 
+/// Rows are staged from line to line, and each has such room.
+const ROOM: usize = STAGE + MOST * (BEGUN + LINE);
+
 #[repr(align(64))]
-struct Staging(MaybeUninit<[u8; STAGE + 16 * BEGUN]>);
+struct Staging(MaybeUninit<[u8; ROOM]>);
+
+/// Whether the rows of an iteration are staged whole: then what is separated is a run too where they lie side by side, and
+/// all of the next iteration is asked for meanwhile.
+fn is_staged_whole(weave: &Weave) -> bool {
+    let room = (Caches::of_this_cpu().second / 16).min(STAGE);
+    weave.len * weave.width * weave.rows <= room
+}
 
 /// As many bytes of each row of an iteration.
 #[derive(Clone, Copy)]
@@ -58,8 +70,14 @@ impl Pieces<'_> {
     fn new(weave: &Weave, at: At, vector: usize) -> Pieces<'_> {
         let bytes = weave.len * weave.width;
         let least = vector.max(LINE);
-        // At least two vectors, and pieces of much the same length.
-        let most = STAGE / weave.rows / least * least;
+        // At least two vectors, so that a last one can be made of another, and pieces of much the same length.
+        let most = if is_staged_whole(weave) {
+            bytes.next_multiple_of(least)
+        } else {
+            let many = weave.join && weave.rows * weave.width >= 16;
+            let piece = if many { PIECE.1 } else { PIECE.0 };
+            (piece / weave.rows / least * least).max(2 * least)
+        };
         let step = bytes.div_ceil(bytes.div_ceil(most)).next_multiple_of(least);
         let mut iterations = weave.around.iterations(at.source, at.destination);
         Pieces {
@@ -115,16 +133,18 @@ impl Iterator for Pieces<'_> {
 ///
 /// As `weave::run`; rows have at least `V::BYTES`.
 #[inline(always)]
-pub(super) unsafe fn run<V: Vector, M: Method<V>, const K: usize>(weave: &Weave, at: At) {
+pub(super) unsafe fn run<V: Vector, M: Way<V>>(weave: &Weave, at: At) {
     let k = weave.rows;
     let waits = waits();
     let mut pieces = Pieces::new(weave, at, V::BYTES);
     let bytes = weave.len * weave.width;
     // Whether separated rows lie side by side, all in a stage: then they are a run.
-    let together = weave.join || (weave.stride == bytes as isize && bytes * k <= STAGE);
+    let together = weave.join || (weave.stride == bytes as isize && is_staged_whole(weave));
     // From one staged row to the next.
     let pitch = if together { bytes } else { pieces.step + BEGUN };
     let start = if together { 0 } else { BEGUN };
+    let staged = if together { pieces.step } else { pitch };
+    assert!(k * staged <= ROOM);
     let mut stages = [const { Staging(MaybeUninit::uninit()) }; 2];
     let [stage, other] = &mut stages;
     let mut stage = stage.0.as_mut_ptr().cast::<u8>();
@@ -144,7 +164,7 @@ pub(super) unsafe fn run<V: Vector, M: Method<V>, const K: usize>(weave: &Weave,
             // a piece, with what was begun before them. A row of more than one piece has at least a line in each.
             unsafe {
                 if weave.join {
-                    join::<V, M, K>(
+                    M::join(
                         weave,
                         piece.from,
                         stage,
@@ -160,7 +180,7 @@ pub(super) unsafe fn run<V: Vector, M: Method<V>, const K: usize>(weave: &Weave,
                     }
                     let to = stage.add(start);
                     let onward = Onward::along(bytes * k, ahead);
-                    split::<V, M, K>(weave, piece.from, to, pitch as isize, piece.length, onward);
+                    M::split(weave, piece.from, to, pitch as isize, piece.length, onward);
                 }
             }
         }

@@ -227,7 +227,22 @@ pub fn tunings() -> impl Iterator<Item = Tuning> {
 /// Tiles of interleaved rows and plain rows, both ways: rows of every length, on and off lines, more of them than there
 /// are lines kept, tiles that follow one another or do not.
 pub fn interleaved() -> impl Iterator<Item = Case> {
-    let kinds = [(1usize, 2usize), (1, 4), (2, 2), (2, 4), (4, 2), (1, 3)];
+    let kinds = [
+        (1usize, 2usize),
+        (1, 4),
+        (2, 2),
+        (2, 4),
+        (4, 2),
+        (1, 3),
+        // 16 bytes and more.
+        (4, 4),
+        (8, 2),
+        (1, 37),
+        (2, 9),
+        (4, 6),
+        (8, 7),
+        (16, 3),
+    ];
     let sizes = [
         (3usize, 4usize, 128usize, 0usize),
         (9, 4, 128, 0),
