@@ -20,7 +20,7 @@ use crate::sequence::stage::Aside;
 use crate::sift::Sift;
 use crate::simd::{LINE, fence};
 use crate::slim::Slim;
-use crate::weave::Weave;
+use crate::weave::{self, Weave};
 use crate::zip::{self, Zip};
 use axes::{few, is_broken, plane, runs};
 
@@ -178,7 +178,9 @@ impl Prepared {
                 outer.remove(d.max(s));
                 outer.remove(d.min(s));
                 let stride = if join { rows.source } else { rows.destination };
-                break if zip::fits(width, rows.extent) {
+                let sizes = (rows.extent, columns.extent);
+                let images = stream && weave::takes_images(width, sizes, join);
+                break if zip::fits(width, rows.extent) && !images {
                     Body::Zip(Box::new(Zip::new(
                         width,
                         rows.extent,
@@ -191,7 +193,7 @@ impl Prepared {
                 } else {
                     Body::Weave(Box::new(Weave::new(
                         width,
-                        (rows.extent, columns.extent),
+                        sizes,
                         stride,
                         join,
                         stream,

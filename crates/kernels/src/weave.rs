@@ -50,6 +50,14 @@ pub(crate) fn suits(width: usize, (rows, len): (usize, usize), join: bool) -> bo
     (16..=most).contains(&bytes) && len * width >= LINE && !(join && bytes.is_power_of_two())
 }
 
+/// Whether rows that a [`Zip`](crate::zip::Zip) fits are better woven: past the caches, all of them staged as one image, which
+/// is to have enough bytes to be worth it. Runs of whole lines need no stage.
+pub(crate) fn takes_images(width: usize, (rows, len): (usize, usize), join: bool) -> bool {
+    const LEAST: usize = 2 << 10;
+    let bytes = rows * len * width;
+    bytes >= LEAST && staged::holds(bytes) && !(join && bytes.is_multiple_of(LINE))
+}
+
 #[derive(Debug, Clone)]
 pub(crate) struct Weave {
     /// Bytes of an element.

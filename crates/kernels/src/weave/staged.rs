@@ -37,8 +37,12 @@ struct Staging(MaybeUninit<[u8; ROOM]>);
 /// Whether the rows of an iteration are staged whole: then what is separated is a run too where they lie side by side, and
 /// all of the next iteration is asked for meanwhile.
 fn is_staged_whole(weave: &Weave) -> bool {
-    let room = (Caches::of_this_cpu().second / 16).min(STAGE);
-    weave.len * weave.width * weave.rows <= room
+    holds(weave.len * weave.width * weave.rows)
+}
+
+/// Whether so many bytes are staged at once.
+pub(super) fn holds(bytes: usize) -> bool {
+    bytes <= (Caches::of_this_cpu().second / 16).min(STAGE)
 }
 
 /// As many bytes of each row of an iteration.
