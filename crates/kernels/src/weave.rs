@@ -130,7 +130,7 @@ impl Weave {
 /// As `run`; the CPU can pick with the set's widest vectors.
 pub(crate) unsafe fn pick<S: Set<Wide: Picks>>(weave: &Weave, at: At) {
     // SAFETY: the caller's promise; there are three rows of at least 64 bytes, as `new` saw.
-    unsafe { S::enter(Rows::<S::Wide, Mixed<Picked, 3>>::new(weave, at)) }
+    unsafe { by::<S, S::Wide, Mixed<Picked, 3>>(weave, at) }
 }
 
 /// Moves all rows, in every iteration around them.
@@ -156,28 +156,43 @@ pub(crate) unsafe fn run<S: Set>(weave: &Weave, at: At) {
 ///
 /// As `run`; rows have at least `V::BYTES`.
 unsafe fn enter<S: Set, V: Vector>(weave: &Weave, at: At) {
-    // SAFETY: the caller's promise; the number is that of the rows, and 16 for a transpose.
+    // SAFETY: the caller's promise.
     unsafe {
         if weave.rows * weave.width >= 16 {
-            return match weave.width {
-                1 => S::enter(Rows::<V, Turned<1>>::new(weave, at)),
-                2 => S::enter(Rows::<V, Turned<2>>::new(weave, at)),
-                4 => S::enter(Rows::<V, Turned<4>>::new(weave, at)),
-                8 => S::enter(Rows::<V, Turned<8>>::new(weave, at)),
-                _ => S::enter(Rows::<V, Turned<16>>::new(weave, at)),
-            };
+            match weave.width {
+                1 => by::<S, V, Turned<1>>(weave, at),
+                2 => by::<S, V, Turned<2>>(weave, at),
+                4 => by::<S, V, Turned<4>>(weave, at),
+                8 => by::<S, V, Turned<8>>(weave, at),
+                _ => by::<S, V, Turned<16>>(weave, at),
+            }
+        } else if padded::suits(weave.width, weave.rows) {
+            by::<S, V, Padded>(weave, at);
+        } else {
+            match weave.rows {
+                2 => by::<S, V, Mixed<Shuffled, 2>>(weave, at),
+                3 => by::<S, V, Mixed<Shuffled, 3>>(weave, at),
+                4 => by::<S, V, Mixed<Shuffled, 4>>(weave, at),
+                5 => by::<S, V, Mixed<Shuffled, 5>>(weave, at),
+                6 => by::<S, V, Mixed<Shuffled, 6>>(weave, at),
+                7 => by::<S, V, Mixed<Shuffled, 7>>(weave, at),
+                _ => by::<S, V, Mixed<Shuffled, 8>>(weave, at),
+            }
         }
-        if padded::suits(weave.width, weave.rows) {
-            return S::enter(Rows::<V, Padded>::new(weave, at));
-        }
-        match weave.rows {
-            2 => S::enter(Rows::<V, Mixed<Shuffled, 2>>::new(weave, at)),
-            3 => S::enter(Rows::<V, Mixed<Shuffled, 3>>::new(weave, at)),
-            4 => S::enter(Rows::<V, Mixed<Shuffled, 4>>::new(weave, at)),
-            5 => S::enter(Rows::<V, Mixed<Shuffled, 5>>::new(weave, at)),
-            6 => S::enter(Rows::<V, Mixed<Shuffled, 6>>::new(weave, at)),
-            7 => S::enter(Rows::<V, Mixed<Shuffled, 7>>::new(weave, at)),
-            _ => S::enter(Rows::<V, Mixed<Shuffled, 8>>::new(weave, at)),
+    }
+}
+
+/// # Safety
+///
+/// As `run`; rows have at least `V::BYTES`, and the way suits the weave.
+unsafe fn by<S: Set, V: Vector, M: Way<V>>(weave: &Weave, at: At) {
+    let rows = Rows::<V, M>::new(weave, at);
+    // SAFETY: the caller's promise.
+    unsafe {
+        if weave.stream {
+            S::enter(Streamed(rows));
+        } else {
+            S::enter(rows);
         }
     }
 }
@@ -206,13 +221,22 @@ impl<V: Vector, M: Way<V>> Work for Rows<'_, V, M> {
     unsafe fn work(mut self) {
         let Rows { weave, at, .. } = self;
         // SAFETY: the caller's promise.
-        unsafe {
-            if weave.stream {
-                staged::run::<V, M>(weave, at);
-            } else {
-                weave.around.walk(at.source, at.destination, &mut self);
-            }
-        }
+        unsafe { weave.around.walk(at.source, at.destination, &mut self) }
+    }
+}
+
+/// Past the caches: apart from others, as its stages are large, and small moves are in a hurry.
+///
+/// # Safety (of `work`)
+///
+/// As that of the rows.
+struct Streamed<'a, V, M>(Rows<'a, V, M>);
+
+impl<V: Vector, M: Way<V>> Work for Streamed<'_, V, M> {
+    #[inline(always)]
+    unsafe fn work(self) {
+        // SAFETY: the caller's promise.
+        unsafe { staged::run::<V, M>(self.0.weave, self.0.at) }
     }
 }
 
