@@ -1,8 +1,8 @@
 //! Interleaving a few rows into one run, and separating a run into a few rows.
 //!
-//! Three planes of a picture to pixels and back, complex numbers to parts, pairs to halves: one axis has so few elements
-//! that they are about a vector of 16 bytes. Where they are less, sixteen bytes of each of `k` rows make `16 * k` bytes of the run. Each
-//! 16 bytes of the result take some from each of the `k` inputs: `k` shuffles of bytes within lanes, or-ed together,
+//! Three planes of a picture to pixels and back, six channels to points, numbers of three parts to those: one axis has few
+//! elements. Where they are less than a vector of 16 bytes, that many bytes of each of `k` rows make `16 * k` of the run.
+//! Each 16 bytes of the result take some from each of the `k` inputs: `k` shuffles of bytes within lanes, or-ed together,
 //! with tables made when the move is prepared. A wider vector does the same to several chunks at once, one in each lane.
 //!
 //! Where bytes of whole registers can be picked, 64 bytes of each of three rows make 192 of the run in the same way, with
