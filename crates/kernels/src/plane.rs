@@ -36,6 +36,9 @@ pub(crate) const STRIP: usize = 128;
 const TALL: usize = 2 * STRIP;
 /// The least bytes of a run that is asked for from front to back: up to a sixth of them would be others'.
 const RUN: usize = 256 << 10;
+/// Bytes of the source that rows should have to be followed by the CPU's own prefetcher. Longer ones are no run to be asked
+/// for from front to back: the next strip of 8 KiB rows would be a megabyte away, and gone from the cache at its turn.
+pub(crate) const WALK: usize = 2 << 10;
 /// The most places of an axis that has a table.
 const TABLE: usize = 2048;
 
@@ -170,7 +173,8 @@ impl Plane {
     pub(crate) fn is_run(&self, bytes: usize, at: At) -> bool {
         let run = self.rows.side_by_side(bytes) * bytes;
         let whole = self.rows.len * bytes;
-        run >= RUN || run == whole && at.source.wrapping_add(run) == at.upcoming
+        let follows = run == whole && at.source.wrapping_add(run) == at.upcoming;
+        bytes <= WALK && (run >= RUN || follows)
     }
 
     /// Whether there is no block of vectors of so many bytes in it.

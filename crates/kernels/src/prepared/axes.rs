@@ -6,7 +6,7 @@ use crate::axis::Axis;
 use crate::cell::Cell;
 use crate::nest::{Loop, Loops};
 use crate::order::{Mixed, Unit};
-use crate::plane::Plane;
+use crate::plane::{Plane, WALK};
 use crate::runs::Runs;
 use crate::simd::LINE;
 use crate::staged::packed_rows;
@@ -37,7 +37,8 @@ pub(super) fn few(
     }
 }
 
-/// Bytes of a run of the destination below which it is short, since its ends are lines that are written in part,
+/// Bytes of a run of the destination below which it is short, since its ends are lines that are written in part or since
+/// it is too far to the next one,
 const SHORT: usize = 2 << 10;
 /// and of one of the source.
 const SHORT_ROW: usize = LINE + LINE / 2;
@@ -59,7 +60,9 @@ pub(super) fn is_broken(outer: &Loops, width: usize, d: usize, s: usize) -> bool
     let plane = plane(&mut loops, width, d, s, None, true);
     let (column, row) = (plane.rows.len * width, plane.columns.len * width);
     let run = column * plane.columns.side_by_side(column);
-    run < SHORT || row < SHORT_ROW || run <= BOTH_SHORT.0 && row <= BOTH_SHORT.1
+    // On a Granite Rapids, lines are written as fast anywhere, as long as they are whole.
+    let cut = followed() == usize::MAX || !column.is_multiple_of(LINE);
+    run < SHORT && cut || row < SHORT_ROW || run <= BOTH_SHORT.0 && row <= BOTH_SHORT.1
 }
 
 /// Takes the loops of a plane out of a nest: `d` steps by an element in the destination, `s` in the source.
@@ -118,9 +121,7 @@ pub(super) fn runs(outer: &mut Loops, run: usize, cell: Option<Cell>) -> Runs {
     }
 }
 
-/// Bytes of the source that rows of a plane should have to be followed by the CPU's prefetcher, and of the destination that
-/// columns have that are long enough meanwhile.
-const WALK: usize = 2 << 10;
+/// Bytes of the destination that columns of a plane have that are long enough while its rows are shorter than [`WALK`].
 const TALL: usize = 4 * LINE;
 
 /// Gives both axes of a plane the loops that continue their runs, the shorter first, so that strips are tall and walks
