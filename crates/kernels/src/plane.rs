@@ -34,6 +34,9 @@ use crate::tuning::followed;
 pub(crate) const STRIP: usize = 128;
 /// or of a strip of bytes that is walked, so that what it writes to a column is not too short.
 const TALL: usize = 2 * STRIP;
+/// Lines of a column that a strip of rows writes at most if these are followed one by one: as many are written as fast as
+/// more, and fewer rows leave more room in the caches.
+const LINES: usize = 4;
 /// The least bytes of a run that is asked for from front to back: up to a sixth of them would be others'.
 const RUN: usize = 256 << 10;
 /// Bytes of the source that rows should have to be followed by the CPU's own prefetcher. Longer ones are no run to be asked
@@ -52,9 +55,13 @@ pub(crate) fn strip<const W: usize>(rows: &Axis) -> usize {
     let stride = rows.first_stride();
     let shared = PAGE / stride.unsigned_abs().clamp(1, PAGE);
     let room = (ROOM * slots(stride)).max(followed());
-    match followed().saturating_mul(shared).min(room) {
+    let rows = match followed() {
+        usize::MAX => usize::MAX,
+        followed => followed.min(LINES * line),
+    };
+    match rows.saturating_mul(shared).min(room) {
         few if few < line => STRIP,
-        followed => (followed / line * line).min(most),
+        rows => (rows / line * line).min(most),
     }
 }
 

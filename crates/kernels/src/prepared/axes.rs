@@ -84,7 +84,7 @@ pub(super) fn plane(
             rows: Axis::new(rows.extent, rows.source),
             columns: Axis::new(columns.extent, columns.destination),
             stream,
-            most: if stream { packed_rows() } else { 0 },
+            most: if stream { packed_rows(width) } else { 0 },
             gap: None,
             around: Around::default(),
             tables: Default::default(),

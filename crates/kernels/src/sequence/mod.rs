@@ -175,7 +175,7 @@ impl Sequence {
             wide: (followed() < usize::MAX).then_some(second / 6),
             long: LONG,
             most: if followed() == usize::MAX {
-                packed_rows()
+                packed_rows(1)
             } else {
                 0
             },
