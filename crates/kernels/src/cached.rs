@@ -10,11 +10,13 @@ use crate::ahead::AHEAD;
 use crate::around::{Around, Each};
 use crate::axis::Pointers;
 use crate::block::{Places, Steps, Table, block, square, squares};
+use crate::nest::Loop;
 use crate::oblong::Oblong;
 use crate::order::Order;
 use crate::plane::{At, Plane, STRIP, Strips};
 use crate::sequence::stage::Aside;
-use crate::simd::{LINE, Set, Vector, Work, prefetch};
+use crate::simd::{LINE, Set, Vector, Work, own, prefetch};
+use crate::tuning::{followed, waits};
 
 /// Bytes from which on a plane does not fit the second-level cache.
 const NEAR: usize = 256 << 10;
@@ -26,6 +28,17 @@ pub(crate) const ROOM: usize = 4;
 pub(crate) fn slots(stride: isize) -> usize {
     (4096 / LINE) >> (stride.trailing_zeros().clamp(6, 12) - 6)
 }
+
+/// Whether a nest is a transpose of which a line of the source belongs to so many columns, so far apart, that the
+/// first-level cache has no room for a line of each.
+pub(crate) fn crowds(width: usize, loops: &[Loop]) -> bool {
+    let row = loops.iter().find(|l| l.source == width as isize);
+    let apart = |l: &Loop| LINE / width > WAYS * slots(l.destination);
+    row.is_some_and(|l| l.destination != l.source && apart(l))
+}
+
+/// Lines of a slot of the first-level cache, and some more.
+const WAYS: usize = 4 * ROOM;
 
 /// Moves a plane with ordinary stores.
 ///
@@ -323,9 +336,17 @@ where
         } = *self;
         let (n, c) = (V::BYTES / W, Q::BYTES / W);
         let far = !D::ASKS && height * breadth * W > NEAR;
+        // Stores leave the core in order, so one that waits for its line holds up all others. Few rows at a time, as far as
+        // the CPU's own prefetcher follows them, so that the lines that are asked for stay until it is their turn.
+        let owns = far && waits();
+        let strip = if owns {
+            followed().max(LINE / W)
+        } else {
+            STRIP
+        };
         let mut p = 0;
         while p < height {
-            let end = (p + STRIP).min(height);
+            let end = (p + strip).min(height);
             // What is left beside whole squares is moved back to be whole, so some elements are written twice: if it is
             // most of a square, by one of these, otherwise by small ones, where these are much smaller.
             let small = const { V::BYTES > 2 * Q::BYTES };
@@ -343,13 +364,19 @@ where
                 let mut r = p;
                 while wide && r < whole {
                     r = r.min(height - n);
-                    // SAFETY: rows r..r + n and columns q..q + n are of the plane.
+                    // SAFETY: rows r..r + n and columns q..q + n are of the plane, and n more columns where these are asked for.
                     unsafe {
                         let rows = rows(from.add(q * W), r);
                         let columns = columns(to.add(r * W), q);
                         if far {
                             for i in 0..n {
                                 prefetch(rows.at(i).wrapping_add(AHEAD));
+                            }
+                        }
+                        if owns && q + 2 * n <= breadth {
+                            // Those of the next square's columns; where they cut lines, the first ones are there.
+                            for i in n..2 * n {
+                                own(columns.at(i).wrapping_add(V::BYTES - 1));
                             }
                         }
                         squares::<V, W, 1>(
@@ -492,5 +519,37 @@ unsafe fn narrow<O: Order, const W: usize>(plane: &Plane, order: O, at: At) {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_a_power_of_two_apart_crowd_where_a_line_has_many() {
+        let crowds = |width: usize, rows: usize, columns: usize| {
+            let of = |extent, source: usize, destination: usize| Loop {
+                extent,
+                source: source as isize,
+                destination: destination as isize,
+            };
+            let loops = [
+                of(columns, width, rows * width),
+                of(rows, columns * width, width),
+            ];
+            super::crowds(width, &loops)
+        };
+        // 64 and 32 lines for one slot of twelve or so; 16 find room.
+        assert!(crowds(1, 4096, 300) && crowds(2, 2048, 300));
+        assert!(!crowds(4, 1024, 300));
+        // The rows may be as far apart as they like.
+        assert!(!crowds(1, 4000, 4096) && !crowds(2, 1000, 4096));
+        let run = Loop {
+            extent: 1 << 22,
+            source: 1,
+            destination: 1,
+        };
+        assert!(!super::crowds(1, &[run]));
     }
 }

@@ -1,5 +1,6 @@
 //! A box of elements to move.
 
+use crate::cached;
 use crate::clip::{Part, clip};
 use crate::error::{Buffer, NestError};
 use crate::isa::Isa;
@@ -89,7 +90,8 @@ impl Move {
             stream: false,
         });
         made.nest.set((width, width), source, destination, loops)?;
-        made.stream = tuning.streams(made.nest.bytes);
+        made.stream = tuning.streams(made.nest.bytes)
+            || tuning.streams_crowded(made.nest.bytes) && cached::crowds(width, &made.nest.loops);
         made.prepared = Prepared::new(width, &made.nest.loops, isa, made.stream);
         Ok(Move(made))
     }

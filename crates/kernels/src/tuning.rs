@@ -39,12 +39,17 @@ impl Tuning {
     /// Whether a job of this many bytes, all threads together, streams.
     pub(crate) fn streams(&self, bytes: usize) -> bool {
         match self.stores {
-            // Both sides are twice this. If they fill a third of the cache, mostly some of it must come from memory and
-            // go there, at twice the time of streaming; if all were cached, streaming would take a third longer.
-            Stores::Auto => bytes >= Caches::of_this_cpu().last / 6,
+            Stores::Auto => bytes >= Caches::of_this_cpu().streams_from(),
             Stores::Plain => false,
             Stores::Streaming => true,
         }
+    }
+
+    /// Whether one does whose columns push each other out of the nearer caches: see [`crowds`](crate::cached::crowds). On
+    /// Intel's CPUs u8[4096,4096] to columns takes twice as long by ordinary stores, though all of it is cached.
+    pub(crate) fn streams_crowded(&self, bytes: usize) -> bool {
+        let least = Caches::of_this_cpu().last.min(LAST) / 6;
+        self.stores == Stores::Auto && waits() && bytes >= least
     }
 }
 
@@ -56,9 +61,12 @@ pub struct Caches {
     /// The second-level cache.
     pub second: usize,
     /// The last-level cache, as far as the cores share one and a program can count on it: of Intel's, which are as large
-    /// as they are because dozens of cores share them, 24 MiB.
+    /// as they are because dozens of cores share them, a third, or 24 MiB where that is more.
     pub last: usize,
 }
+
+/// The least last-level cache that a program can count on, where there is as much.
+const LAST: usize = 24 << 20;
 
 impl Caches {
     /// Those of this CPU, as far as it tells; otherwise 32 KiB, 1 MiB and 32 MiB.
@@ -77,15 +85,26 @@ impl Caches {
             let second = told[1].filter(|&bytes| bytes >= 64 << 10);
             let second = second.unwrap_or(1 << 20).max(first);
             let last = told[2].filter(|&bytes| bytes >= 1 << 20);
-            // On a virtual machine of two cores, moves of 8 MiB found nothing of theirs in 105 MiB.
-            let most = if is_intel() { 24 << 20 } else { usize::MAX };
-            let last = last.unwrap_or(32 << 20).min(most).max(second);
+            let last = last.unwrap_or(32 << 20);
+            // On virtual machines of two cores, moves of 8 MiB found nothing of theirs in the 105 MiB of a Sapphire Rapids,
+            // and moves of 40 MiB all in the 480 MiB of a Granite Rapids.
+            let most = if is_intel() { LAST.max(last / 3) } else { last };
+            let last = last.min(most).max(second);
             Caches {
                 first,
                 second,
                 last,
             }
         })
+    }
+
+    /// The bytes from which on a move streams; one of single or double bytes, to columns a multiple of a page apart, may do
+    /// so from fewer on.
+    ///
+    /// Both sides are twice this. If they fill a third of the cache, mostly some of it must come from memory and go there, at
+    /// twice the time of streaming; if all were cached, streaming would take a third longer.
+    pub fn streams_from(&self) -> usize {
+        self.last / 6
     }
 }
 

@@ -10,17 +10,17 @@ use super::{Level, Lined, Machine, PIECE, ROW, RUN, Rate, Rates, Rewrites, START
 use crate::Relayout;
 
 /// Most bytes of the two buffers together.
-const MOST: usize = 512 << 20;
+const MOST: usize = 256 << 20;
 /// Bytes of a line of a cache.
 const LINE: usize = 64;
 
 pub(super) fn machine(pages: Pages) -> Machine {
     let caches = Caches::of_this_cpu();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    // Source and destination together: half of a cache, and well beyond the last.
+    // Source and destination together: half of a cache, not so much that moves stream, and well beyond the last.
     let sizes = [
         caches.second / 2,
-        caches.last / 2,
+        caches.streams_from(),
         (2 * caches.last).clamp(128 << 20, MOST),
     ];
     let longest = sizes[Level::Memory as usize] / 2;

@@ -115,7 +115,7 @@ const START: f64 = 20_000.0;
 
 impl Machine {
     /// This machine, measured when it is first asked for: that takes some seconds, and
-    /// 128 to 512 MiB, by the last-level cache, for that while.
+    /// 128 to 256 MiB, by the last-level cache, for that while.
     pub fn this() -> &'static Machine {
         Machine::with_pages(Pages::Small)
     }
@@ -145,7 +145,7 @@ impl Machine {
     pub fn level(&self, bytes: usize) -> Level {
         if bytes <= self.caches.second {
             Level::Core
-        } else if bytes <= self.caches.last {
+        } else if bytes < 2 * self.caches.streams_from() {
             Level::Shared
         } else {
             Level::Memory
