@@ -120,7 +120,20 @@ unsafe fn known<S: Set, O: Order, const W: usize, A: Places, B: Places>(
                 at,
             });
         } else if side >= S::Wide::BYTES {
+            let large = waits() && height * breadth * W > NEAR;
             match at.aside {
+                None if large => S::enter(Known::<S::Wide, S::Quarter, O, W, _, _, _> {
+                    order,
+                    rows,
+                    columns,
+                    height,
+                    breadth,
+                    around: &plane.around,
+                    crowded,
+                    beside: Owning,
+                    at,
+                    vectors: PhantomData,
+                }),
                 None => S::enter(Known::<S::Wide, S::Quarter, O, W, _, _, _> {
                     order,
                     rows,
@@ -190,7 +203,9 @@ unsafe fn known<S: Set, O: Order, const W: usize, A: Places, B: Places>(
 /// What is done beside a plane.
 trait Beside: Copy {
     /// Whether it asks for what will be read.
-    const ASKS: bool;
+    const ASKS: bool = false;
+    /// Whether lines that will be written are to be asked for.
+    const OWNS: bool = false;
 
     /// Does the part of it that belongs to so many bytes of the plane.
     ///
@@ -202,7 +217,16 @@ trait Beside: Copy {
 
 /// Nothing.
 impl Beside for () {
-    const ASKS: bool = false;
+    #[inline(always)]
+    unsafe fn step<V: Vector>(self, _: usize) {}
+}
+
+/// Nothing, but lines are not in the nearer caches and stores wait for theirs: see [`waits`].
+#[derive(Clone, Copy)]
+struct Owning;
+
+impl Beside for Owning {
+    const OWNS: bool = true;
 
     #[inline(always)]
     unsafe fn step<V: Vector>(self, _: usize) {}
@@ -336,10 +360,9 @@ where
         } = *self;
         let (n, c) = (V::BYTES / W, Q::BYTES / W);
         let far = !D::ASKS && height * breadth * W > NEAR;
-        // Stores leave the core in order, so one that waits for its line holds up all others. Few rows at a time, as far as
-        // the CPU's own prefetcher follows them, so that the lines that are asked for stay until it is their turn.
-        let owns = far && waits();
-        let strip = if owns {
+        // Where lines are asked for, few rows at a time, as far as the CPU's own prefetcher follows them, so that these
+        // lines stay until it is their turn.
+        let strip = if D::OWNS {
             followed().max(LINE / W)
         } else {
             STRIP
@@ -373,7 +396,7 @@ where
                                 prefetch(rows.at(i).wrapping_add(AHEAD));
                             }
                         }
-                        if owns && q + 2 * n <= breadth {
+                        if D::OWNS && q + 2 * n <= breadth {
                             // Those of the next square's columns; where they cut lines, the first ones are there.
                             for i in n..2 * n {
                                 own(columns.at(i).wrapping_add(V::BYTES - 1));
