@@ -109,6 +109,7 @@ unsafe fn known<S: Set, O: Order, const W: usize, A: Places, B: Places>(
             most > ROOM * slots(step) && height.min(STRIP) <= ROOM * slots(pitch)
         };
         let crowded = strides.is_some_and(|(pitch, step)| crowded(pitch, step));
+        let large = waits() && height * breadth * W > NEAR;
         if side < S::Quarter::BYTES {
             S::enter(Elements::<O, W, _, _> {
                 order,
@@ -120,7 +121,6 @@ unsafe fn known<S: Set, O: Order, const W: usize, A: Places, B: Places>(
                 at,
             });
         } else if side >= S::Wide::BYTES {
-            let large = waits() && height * breadth * W > NEAR;
             match at.aside {
                 None if large => S::enter(Known::<S::Wide, S::Quarter, O, W, _, _, _> {
                     order,
@@ -169,6 +169,19 @@ unsafe fn known<S: Set, O: Order, const W: usize, A: Places, B: Places>(
                 around: &plane.around,
                 at,
                 vector: PhantomData,
+            });
+        } else if side >= S::Half::BYTES && large {
+            S::enter(Known::<S::Half, S::Quarter, O, W, _, _, _> {
+                order,
+                rows,
+                columns,
+                height,
+                breadth,
+                around: &plane.around,
+                crowded,
+                beside: Owning,
+                at,
+                vectors: PhantomData,
             });
         } else if side >= S::Half::BYTES {
             S::enter(Known::<S::Half, S::Quarter, O, W, _, _, ()> {

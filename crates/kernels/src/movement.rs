@@ -90,8 +90,7 @@ impl Move {
             stream: false,
         });
         made.nest.set((width, width), source, destination, loops)?;
-        made.stream = tuning.streams(made.nest.bytes)
-            || tuning.streams_crowded(made.nest.bytes) && cached::crowds(width, &made.nest.loops);
+        made.stream = streams(&made.nest, tuning);
         made.prepared = Prepared::new(width, &made.nest.loops, isa, made.stream);
         Ok(Move(made))
     }
@@ -266,8 +265,7 @@ impl Move {
     /// As [`bytes`](Move::bytes), with what lies between elements where gaps are less than a cache line: what memory
     /// brings and takes, about.
     pub fn touched(&self) -> usize {
-        let touched = |stride| self.0.nest.touched(stride) / 2;
-        (touched(|l: &Loop| l.source) + touched(|l: &Loop| l.destination)).max(self.0.nest.bytes)
+        self.0.nest.touched()
     }
 
     /// The fewest bytes that lie side by side in the source or in the destination, as far as one loop goes, or a block.
@@ -352,4 +350,13 @@ impl Move {
         }
         Ok(())
     }
+}
+
+/// Whether a nest is better written past the caches.
+fn streams(nest: &Nest, tuning: &Tuning) -> bool {
+    // At most a line is touched for every element: small arrays, whose plans are in a hurry, are asked nothing else.
+    let most = nest.bytes.saturating_mul(LINE / nest.width);
+    let crowds = || cached::crowds(nest.width, &nest.loops);
+    tuning.streams(most)
+        && (tuning.streams(nest.touched()) || tuning.streams_crowded(nest.bytes) && crowds())
 }

@@ -170,8 +170,14 @@ impl Nest {
         start.unsigned_abs().is_multiple_of(line) && far.all(|stride| stride.is_multiple_of(line))
     }
 
+    /// As `bytes`, with what lies between elements where gaps are less than a line: what memory brings and takes, about.
+    pub(crate) fn touched(&self) -> usize {
+        let touched = |stride| self.touched_by(stride) / 2;
+        (touched(|l: &Loop| l.source) + touched(|l: &Loop| l.destination)).max(self.bytes)
+    }
+
     /// The bytes of a side's elements, with gaps between them of less than a line.
-    pub(crate) fn touched(&self, stride: fn(&Loop) -> isize) -> usize {
+    fn touched_by(&self, stride: fn(&Loop) -> isize) -> usize {
         let mut loops: Loops = self
             .loops
             .iter()

@@ -36,7 +36,7 @@ impl Default for Tuning {
 }
 
 impl Tuning {
-    /// Whether a job of this many bytes, all threads together, streams.
+    /// Whether a job that moves, or touches on a side, this many bytes, all threads together, streams.
     pub(crate) fn streams(&self, bytes: usize) -> bool {
         match self.stores {
             Stores::Auto => bytes >= Caches::of_this_cpu().streams_from(),

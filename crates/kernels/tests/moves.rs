@@ -6,7 +6,7 @@ use common::{
     Case, SENTINEL, blocks, case, distinct, elements, expected, interleaved, l, lengths, oracle,
     tunings,
 };
-use minormajor_kernels::{Buffer, Fill, FillLoop, Kernel, Move, NestError, Stores};
+use minormajor_kernels::{Buffer, Caches, Fill, FillLoop, Kernel, Move, NestError, Stores};
 use proptest::prelude::*;
 
 /// Cut points of the destination that lie in no element, the ends among them.
@@ -414,6 +414,21 @@ fn interleaved_rows() {
             assert!(to == want, "{} {tuning:?} {case:?} in windows", m.kernel());
         }
     }
+}
+
+/// Few elements of many lines leave the caches as all of the lines would.
+#[test]
+fn what_is_touched_decides_whether_a_move_streams() {
+    let elements = Caches::of_this_cpu().streams_from() / 4 / 4;
+    let streams = |source: isize, elements: usize| {
+        let loops = [l(elements, source, 4)];
+        Move::new(4, 0, 0, &loops).unwrap().streams()
+    };
+    assert!(!streams(4, elements));
+    assert!(streams(4, 4 * elements + 4));
+    assert!(streams(64, elements));
+    assert!(!streams(64, elements / 64));
+    assert!(!streams(0, elements), "one element again and again");
 }
 
 /// Blocks that lie whole on both sides are moved as runs are, whatever is done inside.

@@ -20,7 +20,7 @@ pub(super) fn machine(pages: Pages) -> Machine {
     // Source and destination together: half of a cache, not so much that moves stream, and well beyond the last.
     let sizes = [
         caches.second / 2,
-        caches.streams_from(),
+        caches.streams_from().min(MOST / 2),
         (2 * caches.last).clamp(128 << 20, MOST),
     ];
     let longest = sizes[Level::Memory as usize] / 2;
