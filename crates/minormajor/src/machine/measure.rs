@@ -17,11 +17,11 @@ const LINE: usize = 64;
 pub(super) fn machine(pages: Pages) -> Machine {
     let caches = Caches::of_this_cpu();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    // Source and destination together: half of a cache, not so much that moves stream, and well beyond the last.
+    // Source and destination together: half of a cache, not so much that moves stream, and three times as much as that.
     let sizes = [
         caches.second / 2,
         caches.streams_from().min(MOST / 2),
-        (2 * caches.last).clamp(128 << 20, MOST),
+        caches.last.clamp(128 << 20, MOST),
     ];
     let longest = sizes[Level::Memory as usize] / 2;
     let mut buffers = Buffers {
