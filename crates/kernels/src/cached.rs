@@ -100,16 +100,32 @@ unsafe fn known<S: Set, O: Order, const W: usize, A: Places, B: Places>(
 ) {
     let (height, breadth) = (plane.rows.len, plane.columns.len);
     let (side, long) = (height.min(breadth) * W, height.max(breadth) * W);
+    // The columns that a square writes at once, where the cache has no room for them, push each other out of it. Then it is
+    // better to write few, and to look at rows several times, which the cache must have room for.
+    let crowded = |pitch, step| {
+        let most = (side / W).min(S::Wide::BYTES / W);
+        most > ROOM * slots(step) && height.min(STRIP) <= ROOM * slots(pitch)
+    };
+    let crowded = strides.is_some_and(|(pitch, step)| crowded(pitch, step));
+    let large = waits() && height * breadth * W > NEAR;
+    macro_rules! squares_of {
+        ($vector:ty, $beside:expr) => {
+            S::enter(Known::<$vector, S::Quarter, O, W, _, _, _> {
+                order,
+                rows,
+                columns,
+                height,
+                breadth,
+                around: &plane.around,
+                crowded,
+                beside: $beside,
+                at,
+                vectors: PhantomData,
+            })
+        };
+    }
     // SAFETY: the caller's promise; each vector is no longer than either axis.
     unsafe {
-        // The columns that a square writes at once, where the cache has no room for them, push each other out of it. Then
-        // it is better to write few, and to look at rows several times, which the cache must have room for.
-        let crowded = |pitch, step| {
-            let most = (side / W).min(S::Wide::BYTES / W);
-            most > ROOM * slots(step) && height.min(STRIP) <= ROOM * slots(pitch)
-        };
-        let crowded = strides.is_some_and(|(pitch, step)| crowded(pitch, step));
-        let large = waits() && height * breadth * W > NEAR;
         if side < S::Quarter::BYTES {
             S::enter(Elements::<O, W, _, _> {
                 order,
@@ -122,42 +138,9 @@ unsafe fn known<S: Set, O: Order, const W: usize, A: Places, B: Places>(
             });
         } else if side >= S::Wide::BYTES {
             match at.aside {
-                None if large => S::enter(Known::<S::Wide, S::Quarter, O, W, _, _, _> {
-                    order,
-                    rows,
-                    columns,
-                    height,
-                    breadth,
-                    around: &plane.around,
-                    crowded,
-                    beside: Owning,
-                    at,
-                    vectors: PhantomData,
-                }),
-                None => S::enter(Known::<S::Wide, S::Quarter, O, W, _, _, _> {
-                    order,
-                    rows,
-                    columns,
-                    height,
-                    breadth,
-                    around: &plane.around,
-                    crowded,
-                    beside: (),
-                    at,
-                    vectors: PhantomData,
-                }),
-                Some(beside) => S::enter(Known::<S::Wide, S::Quarter, O, W, _, _, _> {
-                    order,
-                    rows,
-                    columns,
-                    height,
-                    breadth,
-                    around: &plane.around,
-                    crowded,
-                    beside,
-                    at,
-                    vectors: PhantomData,
-                }),
+                None if large => squares_of!(S::Wide, Owning),
+                None => squares_of!(S::Wide, ()),
+                Some(beside) => squares_of!(S::Wide, beside),
             }
         } else if long >= S::Wide::BYTES && side < S::Half::BYTES {
             S::enter(Oblong::<S::Wide, O, W, _, _> {
@@ -171,44 +154,11 @@ unsafe fn known<S: Set, O: Order, const W: usize, A: Places, B: Places>(
                 vector: PhantomData,
             });
         } else if side >= S::Half::BYTES && large {
-            S::enter(Known::<S::Half, S::Quarter, O, W, _, _, _> {
-                order,
-                rows,
-                columns,
-                height,
-                breadth,
-                around: &plane.around,
-                crowded,
-                beside: Owning,
-                at,
-                vectors: PhantomData,
-            });
+            squares_of!(S::Half, Owning);
         } else if side >= S::Half::BYTES {
-            S::enter(Known::<S::Half, S::Quarter, O, W, _, _, ()> {
-                order,
-                rows,
-                columns,
-                height,
-                breadth,
-                around: &plane.around,
-                crowded,
-                beside: (),
-                at,
-                vectors: PhantomData,
-            });
+            squares_of!(S::Half, ());
         } else {
-            S::enter(Known::<S::Quarter, S::Quarter, O, W, _, _, ()> {
-                order,
-                rows,
-                columns,
-                height,
-                breadth,
-                around: &plane.around,
-                crowded,
-                beside: (),
-                at,
-                vectors: PhantomData,
-            });
+            squares_of!(S::Quarter, ());
         }
     }
 }
