@@ -9,29 +9,32 @@ use minormajor_kernels::{Caches, Memory, Pages};
 use super::{Level, Lined, Machine, PIECE, ROW, RUN, Rate, Rates, Rewrites, START};
 use crate::Relayout;
 
-/// Most bytes of the two buffers together.
-const MOST: usize = 256 << 20;
+/// Bytes of a buffer.
+const BUFFER: usize = 128 << 20;
 /// Bytes of a line of a cache.
 const LINE: usize = 64;
 
 pub(super) fn machine(pages: Pages) -> Machine {
     let caches = Caches::of_this_cpu();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    // Source and destination together: half of a cache, not so much that moves stream, and three times as much as that.
+    // Source and destination together: half of a cache, not so much that moves stream, and more than that.
     let sizes = [
-        caches.second / 2,
-        caches.streams_from().min(MOST / 2),
-        caches.last.clamp(128 << 20, MOST),
+        (Level::Core, caches.second / 2),
+        (Level::Shared, caches.streams_from().min(BUFFER)),
+        (Level::Memory, BUFFER),
     ];
-    let longest = sizes[Level::Memory as usize] / 2;
     let mut buffers = Buffers {
-        source: Buffer::new(longest, pages),
-        destination: Buffer::new(longest, pages),
+        source: Buffer::new(BUFFER, pages),
+        destination: Buffer::new(BUFFER, pages),
+        places: 1,
     };
     let position = buffers.position();
-    let rates = sizes.map(|size| Rates {
-        position,
-        ..buffers.rates(size / 2, threads)
+    let rates = sizes.map(|(level, size)| {
+        buffers.places = if level == Level::Core { 1 } else { 2 };
+        Rates {
+            position,
+            ..buffers.rates(size / 2, threads)
+        }
     });
     Machine {
         threads,
@@ -43,6 +46,9 @@ pub(super) fn machine(pages: Pages) -> Machine {
 struct Buffers {
     source: Buffer,
     destination: Buffer,
+    /// At how many places of the buffers, in turn, arrays lie: what is moved twice at once is nearer the second time than
+    /// what a program moves mostly is.
+    places: usize,
 }
 
 /// Memory of the kind of pages that was asked for; where there is none, whatever there is.
@@ -86,6 +92,11 @@ impl std::ops::DerefMut for Buffer {
 impl Buffers {
     /// The rates of arrays of about so many bytes.
     fn rates(&mut self, bytes: usize, threads: usize) -> Rates {
+        // As near as they will be from now on: caches keep what they have met some times.
+        for place in self.places().cycle().take(3 * self.places) {
+            let to = &mut self.destination[place..][..bytes];
+            to.copy_from_slice(&self.source[place..][..bytes]);
+        }
         let mut of = |from: String, to: String| self.relayout(&from, &to, threads);
         let mut rates = Rates {
             long: of(format!("u8[{bytes}]{{0}}"), format!("u8[{bytes}]{{0}}")),
@@ -199,9 +210,11 @@ impl Buffers {
         let repeats = repeats(bytes);
         let mut on = |threads: usize| {
             let part = bytes.div_ceil(threads);
-            let source = &self.source[..bytes];
-            let destination = &mut self.destination[..bytes];
+            let mut places = self.places().cycle();
             middle(|| {
+                let place = places.next().unwrap_or(0)..;
+                let source = &self.source[place.clone()][..bytes];
+                let destination = &mut self.destination[place][..bytes];
                 std::thread::scope(|scope| {
                     let mut parts = source.chunks(part).zip(destination.chunks_mut(part));
                     let own = parts.next();
@@ -250,14 +263,21 @@ impl Buffers {
         };
         let relayout = relayout.threads(threads);
         let repeats = repeats(relayout.destination_bytes());
-        let (source, destination) = (&self.source, &mut self.destination);
+        let mut places = self.places().cycle();
         let mut done = true;
         let nanos = middle(|| {
-            for _ in 0..repeats {
+            for place in places.by_ref().take(repeats) {
+                let source = &self.source[place..];
+                let destination = &mut self.destination[place..];
                 done &= relayout.run(source, destination).is_ok();
             }
         });
         if done { nanos / repeats as f64 } else { 0.0 }
+    }
+
+    /// Where the arrays of one run after the other begin.
+    fn places(&self) -> impl Iterator<Item = usize> + Clone + use<> {
+        (0..BUFFER).step_by(BUFFER / self.places)
     }
 }
 

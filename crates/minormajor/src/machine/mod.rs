@@ -114,8 +114,8 @@ const ENTRY: f64 = 8.0;
 const START: f64 = 20_000.0;
 
 impl Machine {
-    /// This machine, measured when it is first asked for: that takes some seconds, and
-    /// 128 to 256 MiB, by the last-level cache, for that while.
+    /// This machine, measured when it is first asked for: that takes some seconds, and 256 MiB for
+    /// that while.
     pub fn this() -> &'static Machine {
         Machine::with_pages(Pages::Small)
     }
