@@ -39,8 +39,10 @@ use stage::{Ask, Narrow, STAGE, Stage};
 
 /// The most loops around a band.
 const DEPTH: usize = 8;
-/// Bytes of a leaf, on average, that are worth entering a kernel.
+/// Bytes of a leaf, on average, that are worth entering a kernel,
 const WORTH: usize = 2 << 10;
+/// and those from which on longer ones bring little: a narrow stage is in the nearest cache, and what it repeats stays there.
+const AMPLE: usize = STAGE / 8;
 /// The part of all bytes that must be written in parts of lines for bands to be staged.
 const CUTTING: usize = 8;
 /// The part of all bytes that long bands and those in a wide stage may read in short pieces: what is left beside them.
@@ -129,9 +131,11 @@ struct Leaf {
 struct Sizes {
     /// Those that are written where they belong.
     band: usize,
-    /// Those of a wide stage; none where the CPU's prefetcher follows all that is read, so that reading it in bits is not
-    /// slow.
-    wide: Option<usize>,
+    /// Those of a wide stage.
+    wide: usize,
+    /// Whether that is the place for columns of nearly everything: not where the CPU's prefetcher follows all that is read,
+    /// so that reading it in bits is not slow.
+    gathers: bool,
     /// Those of columns that are written with the gaps behind them, and the most elements of both together: none where wide
     /// stages do better.
     long: usize,
@@ -172,7 +176,8 @@ impl Sequence {
         let second = Caches::of_this_cpu().second;
         let sizes = Sizes {
             band: second / 4,
-            wide: (followed() < usize::MAX).then_some(second / 6),
+            wide: second / 6,
+            gathers: followed() < usize::MAX,
             long: LONG,
             most: if followed() == usize::MAX {
                 packed_rows(1)
@@ -224,7 +229,7 @@ impl Sequence {
             let mut maker = Maker::new(tuning.isa, stream, how, leaves);
             let nodes = maker.order(items.to_vec(), 0)?;
             let one = matches!(&nodes[..], [node] if matches!(node.kind, Kind::Band(_)));
-            let worth = total / entries(&nodes) >= WORTH && maker.cut <= total / how.rest;
+            let worth = total / entries(&nodes) >= how.worth && maker.cut <= total / how.rest;
             (!one && worth).then_some((nodes, how))
         };
         let order = |how| ordered(&items, how);
@@ -233,6 +238,12 @@ impl Sequence {
             band: STAGE,
             run: LINE as isize,
             rest: usize::MAX,
+            worth: WORTH,
+        };
+        let wide = How {
+            band: sizes.wide,
+            rest: REST,
+            ..narrow
         };
         // Columns of nearly everything, with what lies between them.
         let columns = largest.column().filter(|_| single || alone);
@@ -245,24 +256,26 @@ impl Sequence {
                 band: sizes.long,
                 run: RUN,
                 rest: REST,
+                worth: WORTH,
             };
             ordered(&items, long)
         };
         let joined = gaps();
         let joins = joined.is_some();
-        let found = joined.or_else(|| match (sizes.wide, columns) {
+        let found = joined.or_else(|| match columns {
             _ if !shared && !single => None,
-            (Some(band), Some(bytes)) => {
+            Some(bytes) if sizes.gathers => {
                 let short = bytes <= SHORT || LINE / largest.width() >= followed();
-                let wide = How {
-                    band,
-                    run: RUN,
-                    rest: REST,
+                short.then(|| order(How { run: RUN, ..wide })).flatten()
+            }
+            _ => {
+                let ample = How {
+                    worth: AMPLE,
                     ..narrow
                 };
-                short.then(|| order(wide)).flatten()
+                let hows = [ample, wide, narrow];
+                hows.into_iter().find_map(order)
             }
-            _ => order(narrow),
         });
         let (nodes, how) = match found {
             Some(found) => found,
@@ -272,6 +285,7 @@ impl Sequence {
                 band: sizes.band,
                 run: RUN,
                 rest: usize::MAX,
+                worth: WORTH,
             })?,
         };
         Some(Sequence {

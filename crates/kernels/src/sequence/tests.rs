@@ -88,7 +88,8 @@ fn columns_in_bands(
 
 const SIZES: Sizes = Sizes {
     band: 64 << 10,
-    wide: None,
+    wide: 340 << 10,
+    gathers: false,
     long: 512 << 10,
     most: 0,
 };
@@ -96,7 +97,8 @@ const SIZES: Sizes = Sizes {
 #[test]
 fn a_wide_stage_is_written_while_the_next_band_is_put_together() {
     let sizes = Sizes {
-        wide: Some(96 << 10),
+        wide: 96 << 10,
+        gathers: true,
         ..SIZES
     };
     let wide = |sequence: &Sequence| {
@@ -107,6 +109,76 @@ fn a_wide_stage_is_written_while_the_next_band_is_put_together() {
     columns_in_bands(2, (73, 3001), 10, sizes, wide);
     columns_in_bands(4, (67, 1511), 0, sizes, wide);
     columns_in_bands(16, (61, 509), 3, sizes, wide);
+}
+
+/// Padding that repeats is put into a narrow stage once.
+#[test]
+fn few_boxes_are_put_together_in_a_narrow_stage() {
+    let narrow = |sequence: &Sequence| assert!(sequence.is_staged() && sequence.scratch() == 0);
+    columns_in_bands(4, (3, 19999), 52, SIZES, narrow);
+}
+
+/// Tiles of 4 x 96 elements to tiles of 4 x 100: in 24 of these are 48 pieces, which leave a leaf of a narrow stage less than
+/// is worth it.
+#[test]
+fn pieces_that_cut_lines_are_put_together_in_a_wide_stage() {
+    const WIDTH: usize = 4;
+    const CELLS: usize = 19;
+    let from: Vec<u8> = (0..CELLS * 9600 * WIDTH)
+        .map(|i| (i % 251 + i / 251) as u8)
+        .collect();
+    // The places of an element of a row of 2400 elements, in tiles that are so wide.
+    let place = |tile: usize, row: usize, column: usize| {
+        (column / tile * 4 * tile + row * tile + column % tile) * WIDTH
+    };
+    let mut want = vec![0; from.len()];
+    for row in 0..4 {
+        for column in 0..CELLS * 2400 {
+            let to = place(100, row, column);
+            let from = &from[place(96, row, column)..];
+            want[to..to + WIDTH].copy_from_slice(&from[..WIDTH]);
+        }
+    }
+    let l = |extent, source: usize, destination: usize| Loop {
+        extent,
+        source: (source * WIDTH) as isize,
+        destination: (destination * WIDTH) as isize,
+    };
+    let edges: Vec<usize> = (0..=2400).filter(|i| i % 96 == 0 || i % 100 == 0).collect();
+    for &isa in Isa::available() {
+        let tuning = Tuning {
+            isa,
+            stores: Stores::Streaming,
+        };
+        let pieces = edges.windows(2).map(|pair| {
+            let (source, destination) = (place(96, 0, pair[0]), place(100, 0, pair[0]));
+            let loops = [
+                l(CELLS, 9600, 9600),
+                l(4, 96, 100),
+                l(pair[1] - pair[0], 1, 1),
+            ];
+            Move::tuned(WIDTH, source, destination, &loops, &tuning).unwrap()
+        });
+        let pieces: Vec<Move> = pieces.collect();
+        let sequence = Sequence::sized(pieces.iter(), [].iter(), &tuning, true, SIZES).unwrap();
+        assert_eq!(
+            sequence.scratch(),
+            Scratch::bytes(2 * stage::room(SIZES.wide))
+        );
+        let mut cuts: Vec<usize> = sequence.cuts(3).collect();
+        assert!(!cuts.is_empty());
+        cuts.insert(0, 0);
+        cuts.push(want.len());
+        let mut to = vec![0xaa; want.len()];
+        for pair in cuts.windows(2) {
+            let window = &mut to[pair[0]..pair[1]];
+            let scratch = &mut Scratch::default();
+            sequence
+                .run_window(&from, window, pair[0], scratch)
+                .unwrap();
+        }
+        assert!(to == want, "{isa:?}");
+    }
 }
 
 /// The bands of some nodes.
