@@ -120,18 +120,18 @@ impl Move {
     /// Moves every element in about `parts` parts, which threads take in turn.
     ///
     /// `team` is called once, with a function that moves a part that nobody has taken, says how many bytes it had, and
-    /// `None` once no part is left. It may call this from as many threads as it likes; what it leaves is moved here
-    /// after it returns. There are fewer parts, down to one, where more would make them slow, and where elements may
-    /// share bytes of the destination.
+    /// `None` once no part is left. It may call this from as many threads as it likes, each with a number of its own,
+    /// best below `threads`; what it leaves is moved here after it returns. There are fewer parts, down to one, where
+    /// more would make them slow, and where elements may share bytes of the destination.
     ///
     /// ```
     /// use minormajor_kernels::{Loop, Move};
     /// let every_second = Move::new(1, 0, 0, &[Loop { extent: 4, source: 2, destination: 1 }])?;
     /// let mut letters = [0; 4];
-    /// every_second.run_parts(b"a-b-c-d", &mut letters, 2, |take| {
+    /// every_second.run_parts(b"a-b-c-d", &mut letters, 2, 2, |take| {
     ///     std::thread::scope(|threads| {
-    ///         threads.spawn(|| while take().is_some() {});
-    ///         while take().is_some() {}
+    ///         threads.spawn(|| while take(1).is_some() {});
+    ///         while take(0).is_some() {}
     ///     })
     /// })?;
     /// assert_eq!(&letters, b"abcd");
@@ -146,7 +146,8 @@ impl Move {
         source: &[u8],
         destination: &mut [u8],
         parts: usize,
-        team: impl FnOnce(&(dyn Fn() -> Option<usize> + Sync)),
+        threads: usize,
+        team: impl FnOnce(&(dyn Fn(usize) -> Option<usize> + Sync)),
     ) -> Result<(), NestError> {
         self.check(source, destination)?;
         if self.0.nest.bytes == 0 {
@@ -158,12 +159,13 @@ impl Move {
             Parts::new(
                 self,
                 parts,
+                threads,
                 source.as_ptr().offset(self.0.nest.source),
                 destination.as_mut_ptr().offset(self.0.nest.destination),
             )
         };
-        team(&|| parts.take());
-        while parts.take().is_some() {}
+        team(&|thread| parts.take(thread));
+        while parts.take(0).is_some() {}
         Ok(())
     }
 

@@ -130,13 +130,15 @@ pub(crate) struct Parts<'a> {
     movement: &'a Move,
     cuts: Cuts,
     count: usize,
-    next: AtomicUsize,
+    /// The next part of each share, counted from its first. Threads that write with ordinary stores have a share each, so that
+    /// a thread writes next time what is still in its own caches, as far as it can; those that stream walk side by side.
+    shares: Vec<AtomicUsize>,
     source: *const u8,
     destination: *mut u8,
 }
 
 // SAFETY: the pointers are those of a shared and of an exclusive slice, which `new`'s caller keeps borrowed while this
-// lives. The counter gives every part to one caller of `take` only, and different parts write different bytes.
+// lives. The counters give every part to one caller of `take` only, and different parts write different bytes.
 unsafe impl Sync for Parts<'_> {}
 
 impl<'a> Parts<'a> {
@@ -147,27 +149,38 @@ impl<'a> Parts<'a> {
     pub(crate) unsafe fn new(
         movement: &'a Move,
         parts: usize,
+        threads: usize,
         source: *const u8,
         destination: *mut u8,
     ) -> Parts<'a> {
         let cuts = cuts(movement.nest(), parts);
         let count = count(&cuts);
+        let shares = if movement.streams() { 1 } else { threads };
+        let shares = shares.clamp(1, count);
         Parts {
             movement,
             cuts,
             count,
-            next: AtomicUsize::new(0),
+            shares: (0..shares).map(|_| AtomicUsize::new(0)).collect(),
             source,
             destination,
         }
     }
 
+    /// The number of a part that nobody has taken, for this thread: of its own share, or of the next that has one left.
+    fn next(&self, thread: usize) -> Option<usize> {
+        let shares = self.shares.len();
+        let first = |share: usize| share * self.count / shares;
+        (0..shares).find_map(|i| {
+            let share = (thread + i) % shares;
+            let number = first(share) + self.shares[share].fetch_add(1, Ordering::Relaxed);
+            (number < first(share + 1)).then_some(number)
+        })
+    }
+
     /// Moves a part that nobody has taken, and says how many bytes; `None` if there is none left.
-    pub(crate) fn take(&self) -> Option<usize> {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        if number >= self.count {
-            return None;
-        }
+    pub(crate) fn take(&self, thread: usize) -> Option<usize> {
+        let number = self.next(thread)?;
         let nest = self.movement.nest();
         if self.cuts.is_empty() {
             // SAFETY: `new`'s promise; only this caller has number 0.
@@ -198,6 +211,7 @@ impl<'a> Parts<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tuning::{Stores, Tuning};
 
     fn nest(width: usize, loops: &[(usize, isize, isize)]) -> Nest {
         let loops: Vec<Loop> = loops
@@ -246,6 +260,50 @@ mod tests {
     fn elements_that_might_share_bytes_are_not_cut() {
         let nest = nest(4, &[(100, 4, 8), (100, 400, 12)]);
         assert_eq!(cuts(&nest, 8), []);
+    }
+
+    /// Whichever thread asks how often, each number comes once, a thread's own share first.
+    #[test]
+    fn shares_have_every_part_once() {
+        let loops = [(300, 4, 1200), (300, 1200, 4)].map(|(extent, source, destination)| Loop {
+            extent,
+            source,
+            destination,
+        });
+        for stores in [Stores::Plain, Stores::Streaming] {
+            let tuning = Tuning {
+                stores,
+                ..Tuning::default()
+            };
+            let movement = Move::tuned(4, 0, 0, &loops, &tuning).unwrap();
+            for threads in [1, 2, 3, 40] {
+                // SAFETY: no part is moved, only its number is asked for.
+                let parts = unsafe {
+                    Parts::new(
+                        &movement,
+                        16,
+                        threads,
+                        std::ptr::null(),
+                        std::ptr::null_mut(),
+                    )
+                };
+                let own = match stores {
+                    Stores::Plain => parts.count * (threads - 1) / threads,
+                    _ => 0,
+                };
+                let mut numbers = vec![parts.next(threads - 1).unwrap()];
+                if threads <= parts.count {
+                    assert_eq!(numbers, [own]);
+                }
+                let mut turn = 0;
+                while let Some(number) = parts.next(turn % threads) {
+                    numbers.push(number);
+                    turn += 1 + turn / 3;
+                }
+                numbers.sort_unstable();
+                assert!(numbers.into_iter().eq(0..parts.count), "{threads} threads");
+            }
+        }
     }
 
     #[test]

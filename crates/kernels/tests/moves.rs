@@ -80,11 +80,12 @@ proptest! {
             let mut to = vec![SENTINEL; want.len()];
             let m = Move::tuned(case.width, case.source, case.destination, &case.loops, &tuning).unwrap();
             let moved = std::sync::atomic::AtomicUsize::new(0);
-            m.run_parts(&from, &mut to, parts, |take| {
+            m.run_parts(&from, &mut to, parts, threads, |take| {
+                let moved = &moved;
                 std::thread::scope(|scope| {
-                    for _ in 1..threads {
-                        scope.spawn(|| {
-                            while let Some(bytes) = take() {
+                    for thread in 1..threads {
+                        scope.spawn(move || {
+                            while let Some(bytes) = take(thread) {
                                 moved.fetch_add(bytes, std::sync::atomic::Ordering::Relaxed);
                             }
                         });

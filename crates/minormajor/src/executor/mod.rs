@@ -310,9 +310,9 @@ impl Relayout {
                     return self.run_whole(source, destination);
                 };
                 let outside = destination.len() - movement.bytes();
-                movement.run_parts(source, destination, parts, |take| {
-                    team(threads, |_| {
-                        while let Some(bytes) = take() {
+                movement.run_parts(source, destination, parts, threads, |take| {
+                    team(threads, |thread| {
+                        while let Some(bytes) = take(thread) {
                             told.more(bytes);
                         }
                     });
