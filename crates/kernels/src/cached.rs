@@ -16,7 +16,7 @@ use crate::order::Order;
 use crate::plane::{At, Plane, STRIP, Strips};
 use crate::sequence::stage::Aside;
 use crate::simd::{LINE, Set, Vector, Work, own, prefetch};
-use crate::tuning::{followed, waits};
+use crate::tuning::{Caches, followed, waits};
 
 /// Bytes from which on a plane does not fit the second-level cache.
 const NEAR: usize = 256 << 10;
@@ -107,7 +107,8 @@ unsafe fn known<S: Set, O: Order, const W: usize, A: Places, B: Places>(
         most > ROOM * slots(step) && height.min(STRIP) <= ROOM * slots(pitch)
     };
     let crowded = strides.is_some_and(|(pitch, step)| crowded(pitch, step));
-    let large = waits() && height * breadth * W > NEAR;
+    // Both sides, then, are more than two thirds of that cache.
+    let large = waits() && height * breadth * W > Caches::of_this_cpu().second / 3;
     macro_rules! squares_of {
         ($vector:ty, $beside:expr) => {
             S::enter(Known::<$vector, S::Quarter, O, W, _, _, _> {
