@@ -44,8 +44,10 @@ struct Made {
     nest: Nest,
     prepared: Prepared,
     isa: Isa,
-    /// Whether the whole move streams; so does then every window of it.
+    /// Whether the whole move streams; so does then every window of it,
     stream: bool,
+    /// and every part that several threads share.
+    share: bool,
 }
 
 impl Move {
@@ -88,9 +90,10 @@ impl Move {
             prepared: Prepared::empty(isa),
             isa,
             stream: false,
+            share: false,
         });
         made.nest.set((width, width), source, destination, loops)?;
-        made.stream = streams(&made.nest, tuning);
+        (made.stream, made.share) = streams(&made.nest, tuning);
         made.prepared = Prepared::new(width, &made.nest.loops, isa, made.stream);
         Ok(Move(made))
     }
@@ -254,6 +257,15 @@ impl Move {
         self.0.stream
     }
 
+    /// Whether it is so where so many threads share its [parts](Move::run_parts): up to some size they rather don't.
+    pub fn streams_on(&self, threads: usize) -> bool {
+        if threads > 1 {
+            self.0.share
+        } else {
+            self.0.stream
+        }
+    }
+
     /// How often the kernel is entered: the iterations of the loops around it.
     pub fn entries(&self) -> usize {
         self.0.prepared.entries()
@@ -354,11 +366,15 @@ impl Move {
     }
 }
 
-/// Whether a nest is better written past the caches.
-fn streams(nest: &Nest, tuning: &Tuning) -> bool {
+/// Whether a nest is better written past the caches by one thread, and by several.
+fn streams(nest: &Nest, tuning: &Tuning) -> (bool, bool) {
     // At most a line is touched for every element: small arrays, whose plans are in a hurry, are asked nothing else.
     let most = nest.bytes.saturating_mul(LINE / nest.width);
-    let crowds = || cached::crowds(nest.width, &nest.loops);
-    tuning.streams(most)
-        && (tuning.streams(nest.touched()) || tuning.streams_crowded(nest.bytes) && crowds())
+    if !tuning.streams(most) {
+        return (false, false);
+    }
+    let touched = nest.touched();
+    let crowds = tuning.streams_crowded(nest.bytes) && cached::crowds(nest.width, &nest.loops);
+    let streams = crowds || tuning.streams(touched);
+    (streams, streams && (crowds || !tuning.keeps(touched)))
 }

@@ -133,6 +133,7 @@ pub(crate) struct Parts<'a> {
     /// The next part of each share, counted from its first. Threads that write with ordinary stores have a share each, so that
     /// a thread writes next time what is still in its own caches, as far as it can; those that stream walk side by side.
     shares: Vec<AtomicUsize>,
+    stream: bool,
     source: *const u8,
     destination: *mut u8,
 }
@@ -155,12 +156,14 @@ impl<'a> Parts<'a> {
     ) -> Parts<'a> {
         let cuts = cuts(movement.nest(), parts);
         let count = count(&cuts);
-        let shares = if movement.streams() { 1 } else { threads };
+        let stream = movement.streams_on(threads);
+        let shares = if stream { 1 } else { threads };
         let shares = shares.clamp(1, count);
         Parts {
             movement,
             cuts,
             count,
+            stream,
             shares: (0..shares).map(|_| AtomicUsize::new(0)).collect(),
             source,
             destination,
@@ -192,8 +195,7 @@ impl<'a> Parts<'a> {
         if elements > 0 {
             loops.retain(|l| l.extent > 1);
             crate::nest::merge(&mut loops);
-            let (isa, stream) = (self.movement.isa(), self.movement.streams());
-            let prepared = Prepared::new(nest.width, &loops, isa, stream);
+            let prepared = Prepared::new(nest.width, &loops, self.movement.isa(), self.stream);
             // SAFETY: the part's iterations are some of the nest's, so all that they touch is what `new`'s caller
             // vouches for. No other part has any of them, and since the nest's elements lie apart, none writes the
             // same bytes.

@@ -432,6 +432,21 @@ fn what_is_touched_decides_whether_a_move_streams() {
     assert!(!streams(0, elements), "one element again and again");
 }
 
+/// What several threads leave in the caches, one does as well, and what they stream is not much larger.
+#[test]
+fn threads_stream_what_one_does_from_some_size_on() {
+    let least = Caches::of_this_cpu().streams_from() / 4;
+    let streams = |elements: usize, threads: usize| {
+        let copy = Move::new(4, 0, 0, &[l(elements, 4, 4)]).unwrap();
+        copy.streams_on(threads)
+    };
+    for threads in [1, 2, 7] {
+        assert!(!streams(least - 4, threads));
+        assert!(streams(least / 3 * 4 + 4, threads));
+    }
+    assert!(streams(least + 4, 1));
+}
+
 /// Blocks that lie whole on both sides are moved as runs are, whatever is done inside.
 #[test]
 fn blocks_are_the_units_of_moves() {

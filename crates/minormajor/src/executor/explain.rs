@@ -58,7 +58,8 @@ impl Relayout {
     /// Above the last-level cache most predictions are within a quarter of the truth; small arrays
     /// depend on more than this knows.
     pub fn predict(&self, machine: &Machine) -> Duration {
-        machine.time(&self.work(), self.threads_of_a_run())
+        let run = self.shape_of_run();
+        machine.time(&self.work(&run), run.threads)
     }
 
     /// What a run does on a machine, and why.
@@ -74,15 +75,20 @@ impl Relayout {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn explain(&self, machine: &Machine) -> Explanation {
-        let work = self.work();
-        let (threads, parts) = self.shape_of_run();
-        let level = machine.level(work.footprint);
-        let boxes = self.moves.iter().map(|job| ExplainedBox {
-            kernel: job.kernel(),
-            bytes: job.bytes(),
-            entries: job.entries(),
-            streams: job.streams(),
-        });
+        let run = self.shape_of_run();
+        let work = self.work(&run);
+        let ShapeOfRun { threads, parts, .. } = run;
+        let level = machine.level_of(&work);
+        let boxes = self
+            .moves
+            .iter()
+            .enumerate()
+            .map(|(number, job)| ExplainedBox {
+                kernel: job.kernel(),
+                bytes: job.bytes(),
+                entries: job.entries(),
+                streams: job.streams_on(run.sharing(number)),
+            });
         Explanation {
             footprint: work.footprint,
             level,
@@ -99,7 +105,7 @@ impl Relayout {
         }
     }
 
-    fn work(&self) -> Work {
+    fn work(&self, run: &ShapeOfRun) -> Work {
         // What is staged shares the lines of the destination with what is beside it, and is moved in the caches.
         let staged = self.sequence.as_ref().is_some_and(|s| s.is_staged());
         let moves = self.moves.iter();
@@ -120,11 +126,16 @@ impl Relayout {
             .general
             .as_ref()
             .map_or(0, |general| general.positions(self.destination_bytes));
+        let kept = run.main.is_some_and(|main| {
+            let job = &self.moves[main];
+            job.streams_on(1) && !job.streams_on(run.sharing(main))
+        });
         Work {
             footprint: match self.general {
                 Some(_) => self.source_bytes + self.destination_bytes,
                 None => 2 * moved + filled,
             },
+            kept,
             moves,
             filled,
             positions,
@@ -133,28 +144,54 @@ impl Relayout {
 
     /// Threads that a run will use.
     pub(super) fn threads_of_a_run(&self) -> usize {
-        self.shape_of_run().0
+        self.shape_of_run().threads
     }
 
-    /// Threads of a run whose destination starts on a page, and the pieces that they share.
-    fn shape_of_run(&self) -> (usize, usize) {
-        match self.sharing(|| 0, false) {
-            Sharing::Whole => (1, 1),
+    /// That of a run whose destination starts on a page.
+    fn shape_of_run(&self) -> ShapeOfRun {
+        let (threads, parts, main) = match self.sharing(|| 0, false) {
+            Sharing::Whole => (1, 1, None),
             Sharing::Parts {
                 main,
                 threads,
                 parts,
                 ..
             } => {
-                let main = self.moves[main].as_move();
-                (threads, main.map_or(1, |main| main.count_parts(parts)))
+                let movement = self.moves[main].as_move();
+                let parts = movement.map_or(1, |movement| movement.count_parts(parts));
+                (threads, parts, Some(main))
             }
             Sharing::Bands {
                 threads,
                 sequence,
                 windows,
-            } => (threads, 1 + sequence.cuts(windows).count()),
-            Sharing::Windows { threads, cut } => (threads, cut.count),
+            } => (threads, 1 + sequence.cuts(windows).count(), None),
+            Sharing::Windows { threads, cut } => (threads, cut.count, None),
+        };
+        ShapeOfRun {
+            threads,
+            parts,
+            main,
+        }
+    }
+}
+
+/// How a run is shared.
+struct ShapeOfRun {
+    threads: usize,
+    /// The pieces that they share.
+    parts: usize,
+    /// The box that they share part by part.
+    main: Option<usize>,
+}
+
+impl ShapeOfRun {
+    /// Threads that share the parts of a box.
+    fn sharing(&self, number: usize) -> usize {
+        if self.main == Some(number) {
+            self.threads
+        } else {
+            1
         }
     }
 }

@@ -208,10 +208,10 @@ impl Job {
         }
     }
 
-    /// Whether it writes past the caches.
-    pub(super) fn streams(&self) -> bool {
+    /// Whether it writes past the caches, its parts on so many threads.
+    pub(super) fn streams_on(&self, threads: usize) -> bool {
         match &self.work {
-            Work::Move(kernel) => kernel.streams(),
+            Work::Move(kernel) => kernel.streams_on(threads),
             Work::Recode(kernel) => kernel.streams(),
             Work::Fill(_) | Work::FillBits(_) => false,
         }

@@ -152,6 +152,16 @@ impl Machine {
         }
     }
 
+    /// Where the bytes of some work are.
+    pub(crate) fn level_of(&self, work: &Work) -> Level {
+        let level = self.level(work.footprint);
+        if work.kept {
+            level.min(Level::Shared)
+        } else {
+            level
+        }
+    }
+
     /// Bytes a second that `memcpy` copies on some threads, counted once; `level` says where they
     /// are.
     pub fn copy_rate(&self, level: Level, threads: usize) -> f64 {
@@ -175,7 +185,7 @@ impl Machine {
     /// How long the work takes on some threads.
     pub(crate) fn time(&self, work: &Work, threads: usize) -> Duration {
         let threads = threads.max(1);
-        let level = self.level(work.footprint);
+        let level = self.level_of(work);
         let mut nanos = 0.0;
         for moved in &work.moves {
             nanos += self.cost(moved, level, threads) * moved.bytes as f64
@@ -261,6 +271,8 @@ fn doubling(bytes: usize, short: (usize, f64), long: (usize, f64)) -> f64 {
 pub(crate) struct Work {
     /// Bytes of source and destination that are touched.
     pub footprint: usize,
+    /// Whether threads leave them in the caches though one alone would not.
+    pub kept: bool,
     pub moves: Vec<Moved>,
     /// Bytes of padding that are written.
     pub filled: usize,
@@ -376,6 +388,7 @@ mod tests {
         let bytes = 1 << 30;
         let work = Work {
             footprint: 2 * bytes,
+            kept: false,
             moves: vec![transpose(4, 4096)],
             filled: 0,
             positions: 0,
