@@ -252,12 +252,8 @@ impl Move {
         self.0.prepared.kernel()
     }
 
-    /// Whether the destination is written past the caches, by streaming stores.
-    pub fn streams(&self) -> bool {
-        self.0.stream
-    }
-
-    /// Whether it is so where so many threads share its [parts](Move::run_parts): up to some size they rather don't.
+    /// Whether the destination is written past the caches, by streaming stores: by one thread, or where so many share its
+    /// [parts](Move::run_parts), which up to some size they rather don't.
     pub fn streams_on(&self, threads: usize) -> bool {
         if threads > 1 {
             self.0.share

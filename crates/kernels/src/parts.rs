@@ -125,14 +125,41 @@ fn part(nest: &Nest, cuts: &[(usize, usize)], number: usize) -> (isize, isize, L
     (source, destination, loops)
 }
 
+/// Numbers below `count`, each given once: a thread's own share of them first, then what the others have left.
+struct Shares {
+    count: usize,
+    /// Those of each share that are gone.
+    gone: Vec<AtomicUsize>,
+}
+
+impl Shares {
+    fn new(count: usize, shares: usize) -> Shares {
+        let gone = (0..shares.clamp(1, count)).map(|_| AtomicUsize::new(0));
+        Shares {
+            count,
+            gone: gone.collect(),
+        }
+    }
+
+    /// One for this thread, whatever its number is.
+    fn next(&self, thread: usize) -> Option<usize> {
+        let shares = self.gone.len();
+        let first = |share: usize| share * self.count / shares;
+        (0..shares).find_map(|i| {
+            let share = (thread % shares + i) % shares;
+            let number = first(share) + self.gone[share].fetch_add(1, Ordering::Relaxed);
+            (number < first(share + 1)).then_some(number)
+        })
+    }
+}
+
 /// A move under way: what is left of it is taken part by part.
 pub(crate) struct Parts<'a> {
     movement: &'a Move,
     cuts: Cuts,
-    count: usize,
-    /// The next part of each share, counted from its first. Threads that write with ordinary stores have a share each, so that
-    /// a thread writes next time what is still in its own caches, as far as it can; those that stream walk side by side.
-    shares: Vec<AtomicUsize>,
+    /// The parts' numbers. Threads that write with ordinary stores have a share each, so that a thread writes next time what
+    /// is still in its own caches, as far as it can; those that stream walk side by side.
+    shares: Shares,
     stream: bool,
     source: *const u8,
     destination: *mut u8,
@@ -158,32 +185,19 @@ impl<'a> Parts<'a> {
         let count = count(&cuts);
         let stream = movement.streams_on(threads);
         let shares = if stream { 1 } else { threads };
-        let shares = shares.clamp(1, count);
         Parts {
             movement,
             cuts,
-            count,
+            shares: Shares::new(count, shares),
             stream,
-            shares: (0..shares).map(|_| AtomicUsize::new(0)).collect(),
             source,
             destination,
         }
     }
 
-    /// The number of a part that nobody has taken, for this thread: of its own share, or of the next that has one left.
-    fn next(&self, thread: usize) -> Option<usize> {
-        let shares = self.shares.len();
-        let first = |share: usize| share * self.count / shares;
-        (0..shares).find_map(|i| {
-            let share = (thread + i) % shares;
-            let number = first(share) + self.shares[share].fetch_add(1, Ordering::Relaxed);
-            (number < first(share + 1)).then_some(number)
-        })
-    }
-
     /// Moves a part that nobody has taken, and says how many bytes; `None` if there is none left.
     pub(crate) fn take(&self, thread: usize) -> Option<usize> {
-        let number = self.next(thread)?;
+        let number = self.shares.next(thread)?;
         let nest = self.movement.nest();
         if self.cuts.is_empty() {
             // SAFETY: `new`'s promise; only this caller has number 0.
@@ -213,7 +227,6 @@ impl<'a> Parts<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tuning::{Stores, Tuning};
 
     fn nest(width: usize, loops: &[(usize, isize, isize)]) -> Nest {
         let loops: Vec<Loop> = loops
@@ -266,45 +279,20 @@ mod tests {
 
     /// Whichever thread asks how often, each number comes once, a thread's own share first.
     #[test]
-    fn shares_have_every_part_once() {
-        let loops = [(300, 4, 1200), (300, 1200, 4)].map(|(extent, source, destination)| Loop {
-            extent,
-            source,
-            destination,
-        });
-        for stores in [Stores::Plain, Stores::Streaming] {
-            let tuning = Tuning {
-                stores,
-                ..Tuning::default()
-            };
-            let movement = Move::tuned(4, 0, 0, &loops, &tuning).unwrap();
-            for threads in [1, 2, 3, 40] {
-                // SAFETY: no part is moved, only its number is asked for.
-                let parts = unsafe {
-                    Parts::new(
-                        &movement,
-                        16,
-                        threads,
-                        std::ptr::null(),
-                        std::ptr::null_mut(),
-                    )
-                };
-                let own = match stores {
-                    Stores::Plain => parts.count * (threads - 1) / threads,
-                    _ => 0,
-                };
-                let mut numbers = vec![parts.next(threads - 1).unwrap()];
-                if threads <= parts.count {
-                    assert_eq!(numbers, [own]);
-                }
-                let mut turn = 0;
-                while let Some(number) = parts.next(turn % threads) {
-                    numbers.push(number);
-                    turn += 1 + turn / 3;
-                }
-                numbers.sort_unstable();
-                assert!(numbers.into_iter().eq(0..parts.count), "{threads} threads");
+    fn shares_have_every_number_once() {
+        for (count, threads) in [(1, 3), (7, 1), (16, 2), (17, 3), (5, 40)] {
+            let shares = Shares::new(count, threads);
+            let mut numbers = vec![shares.next(threads - 1).unwrap()];
+            if threads <= count {
+                assert_eq!(numbers, [count * (threads - 1) / threads]);
             }
+            let mut turn = 0;
+            while let Some(number) = shares.next(turn % threads) {
+                numbers.push(number);
+                turn += 1 + turn / 3;
+            }
+            numbers.sort_unstable();
+            assert!(numbers.into_iter().eq(0..count), "{threads} threads");
         }
     }
 

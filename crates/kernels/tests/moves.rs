@@ -423,7 +423,7 @@ fn what_is_touched_decides_whether_a_move_streams() {
     let elements = Caches::of_this_cpu().streams_from() / 4 / 4;
     let streams = |source: isize, elements: usize| {
         let loops = [l(elements, source, 4)];
-        Move::new(4, 0, 0, &loops).unwrap().streams()
+        Move::new(4, 0, 0, &loops).unwrap().streams_on(1)
     };
     assert!(!streams(4, elements));
     assert!(streams(4, 4 * elements + 4));

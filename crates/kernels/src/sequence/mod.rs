@@ -229,7 +229,7 @@ impl Sequence {
             let mut maker = Maker::new(tuning.isa, stream, how, leaves);
             let nodes = maker.order(items.to_vec(), 0)?;
             let one = matches!(&nodes[..], [node] if matches!(node.kind, Kind::Band(_)));
-            let worth = total / entries(&nodes) >= how.worth && maker.cut <= total / how.rest;
+            let worth = total / entries(&nodes) >= WORTH && maker.cut <= total / how.rest;
             (!one && worth).then_some((nodes, how))
         };
         let order = |how| ordered(&items, how);
@@ -238,7 +238,6 @@ impl Sequence {
             band: STAGE,
             run: LINE as isize,
             rest: usize::MAX,
-            worth: WORTH,
         };
         let wide = How {
             band: sizes.wide,
@@ -256,7 +255,6 @@ impl Sequence {
                 band: sizes.long,
                 run: RUN,
                 rest: REST,
-                worth: WORTH,
             };
             ordered(&items, long)
         };
@@ -269,12 +267,13 @@ impl Sequence {
                 short.then(|| order(How { run: RUN, ..wide })).flatten()
             }
             _ => {
-                let ample = How {
-                    worth: AMPLE,
-                    ..narrow
-                };
-                let hows = [ample, wide, narrow];
-                hows.into_iter().find_map(order)
+                let found = order(narrow);
+                let ample = |(nodes, _): &(Vec<Node>, How)| total / entries(nodes) >= AMPLE;
+                if found.as_ref().is_some_and(ample) {
+                    found
+                } else {
+                    order(wide).or(found)
+                }
             }
         });
         let (nodes, how) = match found {
@@ -285,7 +284,6 @@ impl Sequence {
                 band: sizes.band,
                 run: RUN,
                 rest: usize::MAX,
-                worth: WORTH,
             })?,
         };
         Some(Sequence {

@@ -25,8 +25,6 @@ pub(super) struct How {
     pub(super) run: isize,
     /// The part of all bytes that may be read in less.
     pub(super) rest: usize,
-    /// Bytes that a leaf should have on average.
-    pub(super) worth: usize,
 }
 
 /// How the parts of a sequence are made.
