@@ -273,32 +273,14 @@ pub fn measure(case: &Case, terms: &Terms, peers: &mut Peers) -> Result<Vec<Row>
     Ok(rows)
 }
 
-/// All contestants of all arenas in turns.
+/// The contestants of each arena in turns, one arena after the other: no buffers but its own are in
+/// the caches meanwhile, as with `minormajor bench`.
 fn compete(arenas: &mut [Arena<'_>], rounds: usize) -> Result<Vec<Entry>, String> {
-    let places: Vec<(usize, usize)> = (0..arenas.len())
-        .flat_map(|arena| (0..arenas[arena].contestants.len()).map(move |who| (arena, who)))
-        .collect();
-    let mut failure = None;
-    let times = measure::interleave(rounds, PATIENCE, places.len(), |turn| {
-        let (arena, who) = places[turn];
-        let Arena {
-            destination,
-            contestants,
-            ..
-        } = &mut arenas[arena];
-        contestants[who].turn(destination).unwrap_or_else(|cause| {
-            failure = Some(cause);
-            f64::NAN
-        })
-    });
-    if let Some(cause) = failure {
-        return Err(cause);
+    let mut entries = Vec::new();
+    for arena in arenas {
+        entries.extend(arena.compete(rounds)?);
     }
-    let entries = places.iter().zip(times).map(|(&(arena, who), times)| {
-        let arena = &arenas[arena];
-        Entry::new(arena.contestants[who].name(), arena.pages, &times)
-    });
-    Ok(entries.collect())
+    Ok(entries)
 }
 
 /// A pair of buffers, and those who take turns on it.
@@ -345,6 +327,25 @@ impl<'a> Arena<'a> {
                     .run(black_box(source), destination);
             }
         }));
+    }
+
+    /// All contestants in turns.
+    fn compete(&mut self, rounds: usize) -> Result<Vec<Entry>, String> {
+        let (mut failure, who) = (None, self.contestants.len());
+        let times = measure::interleave(rounds, PATIENCE, who, |turn| {
+            let turn = self.contestants[turn].turn(self.destination);
+            turn.unwrap_or_else(|cause| {
+                failure = Some(cause);
+                f64::NAN
+            })
+        });
+        if let Some(cause) = failure {
+            return Err(cause);
+        }
+        let times = self.contestants.iter().zip(times);
+        Ok(times
+            .map(|(contestant, times)| Entry::new(contestant.name(), self.pages, &times))
+            .collect())
     }
 
     /// Looks at everyone's result; peers whose result is wrong are left out.
