@@ -4,6 +4,7 @@
 //! destination. Otherwise both axes are walked strip by strip, as for a plane that streams.
 
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::ptr::NonNull;
 
 use crate::ahead::AHEAD;
@@ -16,7 +17,7 @@ use crate::order::Order;
 use crate::plane::{At, Plane, STRIP, Strips};
 use crate::sequence::stage::Aside;
 use crate::simd::{LINE, Set, Vector, Work, own, prefetch};
-use crate::tuning::{Caches, followed, waits};
+use crate::tuning::{Caches, followed};
 
 /// Bytes from which on a plane does not fit the second-level cache.
 const NEAR: usize = 256 << 10;
@@ -39,6 +40,13 @@ pub(crate) fn crowds(width: usize, loops: &[Loop]) -> bool {
 
 /// Lines of a slot of the first-level cache, and some more.
 const WAYS: usize = 4 * ROOM;
+
+/// How many columns half of the second-level cache has room for, of which a strip writes so many bytes each and reads as many:
+/// whole lines of them, whatever an element is.
+fn columns_of_strip(bytes: usize) -> usize {
+    let lines = bytes.next_multiple_of(LINE) + LINE;
+    (Caches::of_this_cpu().second / 2 / (bytes + lines)).max(LINE) / LINE * LINE
+}
 
 /// Moves a plane with ordinary stores.
 ///
@@ -107,8 +115,6 @@ unsafe fn known<S: Set, O: Order, const W: usize, A: Places, B: Places>(
         most > ROOM * slots(step) && height.min(STRIP) <= ROOM * slots(pitch)
     };
     let crowded = strides.is_some_and(|(pitch, step)| crowded(pitch, step));
-    // Both sides, then, are more than two thirds of that cache.
-    let large = waits() && height * breadth * W > Caches::of_this_cpu().second / 3;
     macro_rules! squares_of {
         ($vector:ty, $beside:expr) => {
             S::enter(Known::<$vector, S::Quarter, O, W, _, _, _> {
@@ -139,7 +145,7 @@ unsafe fn known<S: Set, O: Order, const W: usize, A: Places, B: Places>(
             });
         } else if side >= S::Wide::BYTES {
             match at.aside {
-                None if large => squares_of!(S::Wide, Owning),
+                None if plane.far => squares_of!(S::Wide, Owning),
                 None => squares_of!(S::Wide, ()),
                 Some(beside) => squares_of!(S::Wide, beside),
             }
@@ -154,7 +160,7 @@ unsafe fn known<S: Set, O: Order, const W: usize, A: Places, B: Places>(
                 at,
                 vector: PhantomData,
             });
-        } else if side >= S::Half::BYTES && large {
+        } else if side >= S::Half::BYTES && plane.far {
             squares_of!(S::Half, Owning);
         } else if side >= S::Half::BYTES {
             squares_of!(S::Half, ());
@@ -299,7 +305,7 @@ where
     }
 }
 
-impl<V, Q, O, const W: usize, R, C, A, B, D> Each for Known<'_, V, Q, O, W, R, C, D>
+impl<V, Q, O, const W: usize, R, C, A, B, D> Known<'_, V, Q, O, W, R, C, D>
 where
     D: Beside,
     V: Vector,
@@ -310,8 +316,13 @@ where
     A: Places,
     B: Places,
 {
+    /// Moves some columns, strip by strip of so many rows.
+    ///
+    /// # Safety
+    ///
+    /// As `each`; the columns are `V::BYTES / W` or more, or the last ones of the plane.
     #[inline(always)]
-    unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
+    unsafe fn columns(&self, from: *const u8, to: *mut u8, of: Range<usize>, strip: usize) {
         // Copies, as what is behind `self` would be read again after every store.
         let Known {
             order,
@@ -324,13 +335,6 @@ where
         } = *self;
         let (n, c) = (V::BYTES / W, Q::BYTES / W);
         let far = !D::ASKS && height * breadth * W > NEAR;
-        // Where lines are asked for, few rows at a time, as far as the CPU's own prefetcher follows them, so that these
-        // lines stay until it is their turn.
-        let strip = if D::OWNS {
-            followed().max(LINE / W)
-        } else {
-            STRIP
-        };
         let mut p = 0;
         while p < height {
             let end = (p + strip).min(height);
@@ -343,11 +347,11 @@ where
             } else {
                 end
             };
-            let mut q = 0;
-            while q < breadth {
-                let wide = !small || !self.crowded && 2 * (breadth - q) > n;
+            let mut q = of.start;
+            while q < of.end {
+                let wide = !small || !self.crowded && 2 * (of.end - q) > n;
                 let side = if wide { n } else { c };
-                q = q.min(breadth - side);
+                q = q.min(of.end - side);
                 let mut r = p;
                 while wide && r < whole {
                     r = r.min(height - n);
@@ -360,7 +364,7 @@ where
                                 prefetch(rows.at(i).wrapping_add(AHEAD));
                             }
                         }
-                        if D::OWNS && q + 2 * n <= breadth {
+                        if D::OWNS && q + 2 * n <= of.end {
                             // Those of the next square's columns; where they cut lines, the first ones are there.
                             for i in n..2 * n {
                                 own(columns.at(i).wrapping_add(V::BYTES - 1));
@@ -405,6 +409,35 @@ where
                 q += side;
             }
             p = end;
+        }
+    }
+}
+
+impl<V, Q, O, const W: usize, R, C, A, B, D> Each for Known<'_, V, Q, O, W, R, C, D>
+where
+    D: Beside,
+    V: Vector,
+    Q: Vector,
+    O: Order,
+    R: Fn(*const u8, usize) -> A + Copy,
+    C: Fn(*const u8, usize) -> B + Copy,
+    A: Places,
+    B: Places,
+{
+    #[inline(always)]
+    unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
+        // Where lines are asked for, few rows at a time, as far as the CPU's own prefetcher follows them, so that these
+        // lines stay until it is their turn; and so many columns that the next strip finds the lines that the last one began.
+        let (strip, most) = if D::OWNS {
+            let strip = followed().max(LINE / W);
+            (strip, columns_of_strip(strip * W))
+        } else {
+            (STRIP, self.breadth)
+        };
+        for first in (0..self.breadth).step_by(most) {
+            let of = first..(first + most).min(self.breadth);
+            // SAFETY: the caller's promise; so many columns are whole lines, and no vector is longer.
+            unsafe { self.columns(from, to, of, strip) };
         }
     }
 }

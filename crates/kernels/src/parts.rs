@@ -210,6 +210,7 @@ impl<'a> Parts<'a> {
             loops.retain(|l| l.extent > 1);
             crate::nest::merge(&mut loops);
             let prepared = Prepared::new(nest.width, &loops, self.movement.isa(), self.stream);
+            let prepared = prepared.part_of(self.movement.prepared());
             // SAFETY: the part's iterations are some of the nest's, so all that they touch is what `new`'s caller
             // vouches for. No other part has any of them, and since the nest's elements lie apart, none writes the
             // same bytes.
@@ -227,6 +228,8 @@ impl<'a> Parts<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::isa::Isa;
+    use crate::tuning::waits;
 
     fn nest(width: usize, loops: &[(usize, isize, isize)]) -> Nest {
         let loops: Vec<Loop> = loops
@@ -275,6 +278,18 @@ mod tests {
     fn elements_that_might_share_bytes_are_not_cut() {
         let nest = nest(4, &[(100, 4, 8), (100, 400, 12)]);
         assert_eq!(cuts(&nest, 8), []);
+    }
+
+    #[test]
+    fn parts_lie_as_far_as_the_whole() {
+        let transpose = |side: usize| {
+            let step = 4 * side as isize;
+            let loops = [(side, step, 4), (side, 4, step)];
+            Prepared::new(4, &nest(4, &loops).loops, Isa::best(), false)
+        };
+        let (whole, part) = (transpose(1500), transpose(100));
+        assert!(!part.is_far() && whole.is_far() == waits());
+        assert_eq!(part.part_of(&whole).is_far(), waits());
     }
 
     /// Whichever thread asks how often, each number comes once, a thread's own share first.

@@ -89,6 +89,9 @@ pub(crate) struct Plane {
     /// Destination offsets by place in the source's runs.
     pub(crate) columns: Axis,
     pub(crate) stream: bool,
+    /// Whether it is written by ordinary stores that wait for their lines (see [`waits`](crate::tuning::waits)), and the whole
+    /// of which it may be a part fills more than two thirds of the second-level cache, both sides together.
+    pub(crate) far: bool,
     /// The most rows with which it is packed: see [`packed_rows`](crate::staged::packed_rows).
     pub(crate) most: usize,
     /// What lies behind every column.
@@ -462,6 +465,7 @@ mod tests {
                         rows: Axis::new(rows, (columns * width) as isize),
                         columns: Axis::new(columns, (rows * width) as isize),
                         stream: true,
+                        far: false,
                         most,
                         gap: None,
                         around: Around::default(),

@@ -260,6 +260,20 @@ impl Prepared {
         })
     }
 
+    /// As a part of another one: what is too much for the nearer caches altogether is not there for a part either.
+    pub(crate) fn part_of(mut self, whole: &Prepared) -> Prepared {
+        if let (Body::Plane(part), Body::Plane(whole)) = (&mut self.body, &whole.body) {
+            part.far = whole.far;
+        }
+        self
+    }
+
+    /// Whether it is a plane that lies [`far`](Plane::far).
+    #[cfg(test)]
+    pub(crate) fn is_far(&self) -> bool {
+        matches!(&self.body, Body::Plane(plane) if plane.far)
+    }
+
     pub(crate) fn kernel(&self) -> Kernel {
         let width = self.width;
         match self.body {

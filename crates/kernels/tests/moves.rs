@@ -367,7 +367,14 @@ fn matrices_of_runs() {
 /// Matrices of more columns than a strip goes along, none of which starts where another does in its line.
 #[test]
 fn wide_matrices() {
-    for (width, rows, columns) in [(1, 300, 8209), (2, 140, 4104), (4, 70, 4099), (4, 70, 4101)] {
+    for (width, rows, columns) in [
+        (1, 300, 8209),
+        (2, 140, 4104),
+        (4, 70, 4099),
+        (4, 70, 4101),
+        // Where the second-level cache has 2 MiB, the last columns are fewer than a vector has elements.
+        (4, 80, 2693),
+    ] {
         let (s, d) = ((columns + 1) * width, (rows + 1) * width);
         let loops = vec![
             l(rows, s as isize, width as isize),

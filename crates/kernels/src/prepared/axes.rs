@@ -10,7 +10,7 @@ use crate::plane::{Plane, WALK};
 use crate::runs::Runs;
 use crate::simd::LINE;
 use crate::staged::packed_rows;
-use crate::tuning::followed;
+use crate::tuning::{Caches, followed, waits};
 use crate::{weave, zip};
 
 /// The loops over few rows and over their elements, if the two that step by an element are these, and the longer steps by
@@ -75,6 +75,8 @@ pub(super) fn plane(
     stream: bool,
 ) -> Box<Plane> {
     let (rows, columns) = (outer[d], outer[s]);
+    let bytes = || width * outer.iter().map(|l| l.extent).product::<usize>();
+    let far = !stream && waits() && bytes() > Caches::of_this_cpu().second / 3;
     outer.remove(d.max(s));
     outer.remove(d.min(s));
     // In its place, as it is large.
@@ -84,6 +86,7 @@ pub(super) fn plane(
             rows: Axis::new(rows.extent, rows.source),
             columns: Axis::new(columns.extent, columns.destination),
             stream,
+            far,
             most: if stream { packed_rows(width) } else { 0 },
             gap: None,
             around: Around::default(),
