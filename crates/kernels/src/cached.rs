@@ -320,7 +320,7 @@ where
     ///
     /// # Safety
     ///
-    /// As `each`; the columns are `V::BYTES / W` or more, or the last ones of the plane.
+    /// As `each`; the columns are of the plane, and end no nearer than `V::BYTES / W` columns behind its first one.
     #[inline(always)]
     unsafe fn columns(&self, from: *const u8, to: *mut u8, of: Range<usize>, strip: usize) {
         // Copies, as what is behind `self` would be read again after every store.
@@ -436,7 +436,8 @@ where
         };
         for first in (0..self.breadth).step_by(most) {
             let of = first..(first + most).min(self.breadth);
-            // SAFETY: the caller's promise; so many columns are whole lines, and no vector is longer.
+            // SAFETY: the caller's promise for all of the plane. These columns end where the plane does, which has as many as a
+            // vector has elements, or `most` or more behind its first one: whole lines of them, and no vector is longer than one.
             unsafe { self.columns(from, to, of, strip) };
         }
     }
