@@ -354,6 +354,16 @@ fn check_windows(case: &Case, cuts: &[usize]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// Windows between iterations of the outermost loop.
+fn check_cuts(case: &Case, windows: usize) -> Result<(), TestCaseError> {
+    let recode = Recode::new(case.recoding, case.source, case.destination, &case.loops).unwrap();
+    let cuts: Vec<usize> = recode.cuts(windows).collect();
+    prop_assert!(cuts.len() < windows.max(1), "{cuts:?}");
+    prop_assert!(cuts.is_sorted_by(|a, b| a < b), "{cuts:?}");
+    prop_assert!(cuts.iter().all(|&cut| cut < recode.destination_len()));
+    check_windows(case, &cuts)
+}
+
 #[cfg(target_os = "linux")]
 fn check_between_guards(case: &Case) -> Result<(), TestCaseError> {
     use common::guarded::Guarded;
@@ -400,6 +410,14 @@ proptest! {
     #[test]
     fn numbers_of_any_nest(case in nests(numbers())) {
         check(&case)?;
+    }
+
+    #[test]
+    fn windows_between_iterations(
+        case in prop_oneof![nests(numbers()), nests(packed())],
+        windows in 0usize..9,
+    ) {
+        check_cuts(&case, windows)?;
     }
 
     #[cfg(target_os = "linux")]
@@ -453,6 +471,7 @@ proptest! {
         if case.bits.1 < 8 {
             check_windows(&case, &cuts)?;
         }
+        check_cuts(&case, 1 + cuts.len())?;
         #[cfg(target_os = "linux")]
         check_between_guards(&case)?;
     }
@@ -473,6 +492,8 @@ fn packed_matrices() {
         for (rows, columns) in [
             (3, 700),
             (700, 3),
+            (7, 300),
+            (17, 300),
             (64, 64),
             (301, 257),
             (1030, 517),
@@ -525,6 +546,30 @@ fn packed_runs_of_every_length() {
             }
         }
     }
+}
+
+#[test]
+fn cuts_leave_whole_columns() {
+    let (same, _) = bits(1, 1);
+    // Columns of 1001 bits, side by side or 7 bits apart, that follow one another in the source or not: a line of the
+    // source or whole bytes of the destination at least, the last window no less.
+    for (column, from, least) in [(1001, 1, 512), (1008, 1, 512), (1001, 3, 8), (1008, 3, 1)] {
+        let loops = [l(2000, from, column), l(1001, 6000, 1)];
+        let recode = Recode::new(same, 0, 16, &loops).unwrap();
+        let cuts = |windows| recode.cuts(windows).collect::<Vec<_>>();
+        assert_eq!((cuts(1).len(), cuts(2000).len()), (0, 2000 / least - 1));
+        for windows in [2, 3, 5, 2000] {
+            for cut in cuts(windows) {
+                let (bit, columns) = (8 * cut - 16, least * column as usize);
+                assert!(bit.is_multiple_of(columns), "{windows}: {cut}");
+                assert!(2000 * column as usize - bit >= columns, "{windows}: {cut}");
+            }
+        }
+    }
+    // Columns that interleave, and those that begin inside a byte, have none.
+    let interleaved = Recode::new(same, 0, 0, &[l(4, 8, 24), l(3, 1, 16)]).unwrap();
+    let inside = Recode::new(same, 0, 4, &[l(64, 1, 64), l(64, 64, 1)]).unwrap();
+    assert_eq!(interleaved.cuts(4).count() + inside.cuts(4).count(), 0);
 }
 
 #[test]

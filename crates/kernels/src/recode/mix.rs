@@ -6,6 +6,7 @@
 //! place each. All that needs is shifts and masks of whole vectors.
 
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 
 use super::half::Half;
 use super::keep::keep;
@@ -381,19 +382,54 @@ unsafe fn split<W: Words, const B: usize>(lines: &impl Lines, bytes: usize) {
 /// As [`blend`], with the rows of the table, whose elements have `B` bits.
 #[inline(always)]
 unsafe fn by_table<W: Words, const B: usize>(table: &Table, lines: &impl Lines, bytes: usize) {
-    for (row, from) in table.from.chunks_exact(8 / B).enumerate() {
-        for at in (0..bytes).step_by(W::BYTES) {
-            // SAFETY: the caller's promise; the table names its rows.
-            unsafe {
-                let low = W::splat(low(B));
-                let mut made = W::splat(0);
-                for (i, &(source, place)) in from.iter().enumerate() {
-                    let words = lines.get::<W>(source, at).down(place as u32).and(low);
-                    made = made.or(words.up((i * B) as u32));
+    let all = || table.from.chunks_exact(8 / B).enumerate();
+    // SAFETY: the caller's promise; the table names its rows.
+    unsafe {
+        if table.rows <= HELD {
+            for at in (0..bytes).step_by(W::BYTES) {
+                // Each row is looked at once.
+                let mut held = [MaybeUninit::<W>::uninit(); HELD];
+                for (row, words) in held.iter_mut().enumerate().take(table.rows) {
+                    words.write(lines.get(row, at));
                 }
-                lines.put(row, at, made);
+                for (row, from) in all() {
+                    let words = |source: usize| held.get_unchecked(source).assume_init();
+                    lines.put(row, at, pick::<W, B>(from, words));
+                }
+            }
+        } else {
+            for (row, from) in all() {
+                for at in (0..bytes).step_by(W::BYTES) {
+                    let words = |source: usize| lines.get::<W>(source, at);
+                    lines.put(row, at, pick::<W, B>(from, words));
+                }
             }
         }
+    }
+}
+
+/// Rows of which a register each is held at once.
+const HELD: usize = 16;
+
+/// Words whose bytes have elements of `B` bits of some rows: which one, and from which place of its bytes.
+///
+/// # Safety
+///
+/// The CPU has `W`; `words` may be called with the rows that are named.
+#[inline(always)]
+unsafe fn pick<W: Words, const B: usize>(from: &[(usize, usize)], words: impl Fn(usize) -> W) -> W {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut made = W::splat(0);
+        for (i, &(source, place)) in from.iter().enumerate() {
+            let (words, to) = (words(source), i * B);
+            let moved = match place.checked_sub(to) {
+                Some(down) => words.down(down as u32),
+                None => words.up((to - place) as u32),
+            };
+            made = made.or(moved.and(W::splat(low(B) << to)));
+        }
+        made
     }
 }
 

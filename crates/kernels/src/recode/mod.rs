@@ -284,6 +284,57 @@ impl Recode {
         }
     }
 
+    /// Where windows begin that have no element beside whole iterations of the outermost loop: about so many of them, or
+    /// fewer. Elsewhere a window has parts of a column at its ends, for each of which as many lines of the source are read
+    /// as for a whole line of columns. Where that loop goes along the source, windows have whole lines of it. There are
+    /// no cuts where iterations do not follow one another, or are single elements.
+    ///
+    /// ```
+    /// use minormajor_kernels::{Code, Loop, Recode, Recoding};
+    ///
+    /// // Four columns of three nibbles, of which two are three bytes.
+    /// let keep = Recoding { source: Code::Bits(4), destination: Code::Bits(4) };
+    /// let rows = Loop { extent: 3, source: 16, destination: 4 };
+    /// let columns = Loop { extent: 4, source: 4, destination: 12 };
+    /// let columns = Recode::new(keep, 0, 0, &[columns, rows])?;
+    /// assert_eq!(columns.cuts(4).collect::<Vec<_>>(), [3]);
+    /// # Ok::<(), minormajor_kernels::NestError>(())
+    /// ```
+    pub fn cuts(&self, windows: usize) -> impl Iterator<Item = usize> + Send + use<> {
+        let (least, stride, extent) = self.iterations().unwrap_or((1, 0, 0));
+        let step = extent.div_ceil(windows.max(1)).max(1);
+        let step = step.next_multiple_of(least);
+        let start = self.nest.destination;
+        // What the last one lacks, the one before it has.
+        (step..=extent.saturating_sub(least))
+            .step_by(step)
+            .map(move |i| ((start + i as isize * stride) / 8) as usize)
+    }
+
+    /// The fewest iterations of the outermost loop that a window should have, their stride, and how many there are;
+    /// `None` where they do not follow one another, or are single elements.
+    fn iterations(&self) -> Option<(usize, isize, usize)> {
+        let (outer, inner) = self.nest.loops.split_first()?;
+        let last = |l: &Loop| (l.extent - 1) as isize * l.destination;
+        let span = inner.iter().map(last).sum::<isize>() + self.nest.width as isize;
+        if inner.is_empty() || outer.destination < span || self.nest.destination % 8 != 0 {
+            return None;
+        }
+        // So many are whole bytes, and so many a line of the source.
+        let bytes = 8 >> outer.destination.trailing_zeros().min(3);
+        let width = self.how.recoding.source.bits();
+        let line = match outer.source == width as isize {
+            true => 8 * LINE / width,
+            false => 1,
+        };
+        let least = if outer.extent < 2 * line {
+            bytes
+        } else {
+            bytes.max(line)
+        };
+        Some((least, outer.destination, outer.extent))
+    }
+
     /// What is made of what.
     pub fn recoding(&self) -> Recoding {
         self.how.recoding

@@ -181,7 +181,8 @@ impl How {
         };
         let count = |which: &[usize]| which.iter().map(|&i| loops[i].extent).product::<usize>();
         let (rows, columns) = (count(&roles.rows), count(&roles.columns));
-        if loops[row].extent < per && loops[column].extent < per || rows < per {
+        let woven = bits.from == bits.to && weaves(bits, &roles, rows);
+        if loops[row].extent < per && loops[column].extent < per || rows < per && !woven {
             return one_by_one();
         }
         if bits.from == 8
@@ -220,19 +221,9 @@ impl How {
     fn transposed(&self, bits: &Bits<'_>, roles: &Roles, rows: usize, columns: usize) -> Vec<Part> {
         let (per, loops) = (bits.per_byte(), bits.loops);
         let (row, column) = (roles.rows[0], roles.columns[0]);
-        // Few rows are one run of the destination with the next columns, and few columns one of the source.
-        let few = |count: usize, stride: isize| {
-            count * bits.from <= FEW && stride == (count * bits.from) as isize
-        };
-        if !rows.is_multiple_of(per)
-            && few(rows, loops[column].destination)
-            && loops[column].extent >= per
-        {
+        if weaves(bits, roles, rows) {
             self.with_rest(bits, &[column], |bits| bits.weave(&bits.roles()))
-        } else if !columns.is_multiple_of(per)
-            && few(columns, loops[row].source)
-            && loops[row].extent >= per
-        {
+        } else if are_few(bits, columns, loops[row].source) && loops[row].extent >= per {
             self.with_rest(bits, &[row], |bits| bits.unweave(&bits.roles()))
         } else if let Some(panel) = self.packed_panel(bits, roles) {
             vec![panel]
@@ -358,6 +349,19 @@ impl How {
         }
         Some(parts)
     }
+}
+
+/// Whether so many rows are a run of the destination with the next columns, and no whole bytes of it.
+fn weaves(bits: &Bits<'_>, roles: &Roles, rows: usize) -> bool {
+    let columns = &bits.loops[roles.columns[0]];
+    are_few(bits, rows, columns.destination) && columns.extent >= bits.per_byte()
+}
+
+/// Whether so many rows or columns are few, no whole bytes, and follow those before them, where the loop along them steps
+/// like this.
+fn are_few(bits: &Bits<'_>, count: usize, stride: isize) -> bool {
+    let width = count * bits.from;
+    !count.is_multiple_of(bits.per_byte()) && width <= FEW && stride == width as isize
 }
 
 /// The elements that lie side by side on both sides in the same order, and the loops around them.

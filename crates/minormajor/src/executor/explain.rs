@@ -166,6 +166,11 @@ impl Relayout {
                 sequence,
                 windows,
             } => (threads, 1 + sequence.cuts(windows).count(), None),
+            Sharing::Steps {
+                threads,
+                recode,
+                windows,
+            } => (threads, 1 + recode.cuts(windows).count(), None),
             Sharing::Windows { threads, cut } => (threads, cut.count, None),
         };
         ShapeOfRun {

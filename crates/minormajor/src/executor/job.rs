@@ -144,6 +144,14 @@ impl Job {
         }
     }
 
+    /// The writing anew, where it is one.
+    pub(super) fn as_recode(&self) -> Option<&Recode> {
+        match &self.work {
+            Work::Recode(kernel) => Some(kernel),
+            _ => None,
+        }
+    }
+
     fn as_fill(&self) -> Option<&Fill> {
         match &self.work {
             Work::Fill(kernel) => Some(kernel),

@@ -50,6 +50,7 @@ impl Relayout {
             }
             Sharing::Parts { threads, .. }
             | Sharing::Bands { threads, .. }
+            | Sharing::Steps { threads, .. }
             | Sharing::Windows { threads, .. } => threads,
         };
         ExtraMemory {

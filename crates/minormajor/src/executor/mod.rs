@@ -357,6 +357,21 @@ impl Relayout {
                     },
                 )
             }
+            Sharing::Steps {
+                threads,
+                recode,
+                windows,
+            } => {
+                let windows = windows::between(destination, recode.cuts(windows));
+                share(
+                    threads,
+                    windows,
+                    &told,
+                    |Window { start, bytes }, scratch| {
+                        Ok(recode.run_window(source, bytes, start, scratch)?)
+                    },
+                )
+            }
             Sharing::Windows { threads, cut } => {
                 let windows = windows(destination, cut);
                 share(threads, windows, &told, |window, scratch| {

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use minormajor_kernels::{Move, Scratch, Sequence};
+use minormajor_kernels::{Move, Recode, Scratch, Sequence};
 
 use super::windows::{self, Window};
 use super::{Job, Progress, Relayout, RunError};
@@ -60,6 +60,19 @@ impl Relayout {
                         threads: threads.min(count),
                         parts,
                         rest,
+                    };
+                }
+            }
+            if let Some(recode) = job.as_recode()
+                && boxes == 1
+            {
+                let windows = parts.min(bytes / SMALLEST_REWRITTEN);
+                let count = 1 + recode.cuts(windows).count();
+                if count >= threads.max(2) {
+                    return Sharing::Steps {
+                        threads,
+                        recode,
+                        windows,
                     };
                 }
             }
@@ -149,12 +162,22 @@ pub(super) enum Sharing<'a> {
         sequence: &'a Sequence,
         windows: usize,
     },
+    /// By about so many windows between whole iterations of the only box, whose elements are written anew.
+    Steps {
+        threads: usize,
+        recode: &'a Recode,
+        windows: usize,
+    },
     /// By windows of the destination.
     Windows { threads: usize, cut: windows::Cut },
 }
 
 /// Below this many bytes a part costs more than it brings.
 pub(super) const SMALLEST_PART: usize = 128 << 10;
+
+/// Below this many bytes a window of elements that are written anew costs more than it brings: how they are is made anew for
+/// each.
+const SMALLEST_REWRITTEN: usize = 1 << 20;
 
 /// Parts for each thread, so that the slowest holds up the others by little.
 const PER_THREAD: usize = 8;

@@ -141,6 +141,37 @@ fn threads_agree_with_one_run_over_all() {
 }
 
 #[test]
+fn threads_share_packed_matrices_by_whole_columns() {
+    let shared = |from: &str, to: &str| {
+        let plan = Plan::new(&array(from), &array(to)).unwrap();
+        let relayout = Relayout::new(&plan).unwrap().threads(2);
+        match relayout.sharing(|| 0, false) {
+            Sharing::Steps {
+                recode, windows, ..
+            } => Some(recode.cuts(windows).collect()),
+            _ => None,
+        }
+    };
+    let column = 100_003 * 64;
+    let cuts: Vec<usize> = (1..5).map(|i| i * column).collect();
+    assert_eq!(
+        shared("u1[100003,3000]{1,0:E(1)}", "u1[100003,3000]{0,1:E(1)}"),
+        Some(cuts)
+    );
+    // Padding is written by windows too, which share lines with what is beside it.
+    let padded = "u4[4099,4001]{0,1:E(4)PAD(4100,4003;one)}";
+    assert_eq!(
+        shared("u4[4099,4001]{1,0:E(4)}", padded),
+        None::<Vec<usize>>
+    );
+    // The first of two columns is no whole bytes.
+    assert_eq!(
+        shared("u1[20000003,2]{1,0:E(1)}", "u1[20000003,2]{0,1:E(1)}"),
+        None
+    );
+}
+
+#[test]
 fn short_buffers_are_errors_and_stay_as_they_were() {
     let (from, to) = (array("f32[3,5]{1,0}"), array("f32[3,5]{0,1:PAD(4,5)}"));
     let relayout = Relayout::new(&Plan::new(&from, &to).unwrap()).unwrap();
