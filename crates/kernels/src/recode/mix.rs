@@ -383,7 +383,9 @@ unsafe fn split<W: Words, const B: usize>(lines: &impl Lines, bytes: usize) {
 #[inline(always)]
 unsafe fn by_table<W: Words, const B: usize>(table: &Table, lines: &impl Lines, bytes: usize) {
     let all = || table.from.chunks_exact(8 / B).enumerate();
-    // SAFETY: the caller's promise; the table names its rows.
+    debug_assert!(table.from.iter().all(|&(source, _)| source < table.rows));
+    // SAFETY: the caller's promise; the table names its rows, whose numbers are below `table.rows`: of so many, which are no
+    // more than there is room for, the words are held before one is picked from.
     unsafe {
         if table.rows <= HELD {
             for at in (0..bytes).step_by(W::BYTES) {
