@@ -53,7 +53,7 @@ fn columns_of_strip(bytes: usize) -> usize {
 /// # Safety
 ///
 /// As `plane::run`, for elements of `W` bytes.
-pub(crate) unsafe fn cached<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: At) {
+pub(crate) unsafe fn cached<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: &At) {
     // SAFETY: the caller's promise. Tables have all places; a plane without two single loops or tables is walked.
     unsafe {
         match (plane.rows.single_stride(), plane.columns.single_stride()) {
@@ -101,7 +101,7 @@ pub(crate) unsafe fn cached<S: Set, O: Order, const W: usize>(plane: &Plane, ord
 unsafe fn known<S: Set, O: Order, const W: usize, A: Places, B: Places>(
     plane: &Plane,
     order: O,
-    at: At,
+    at: &At,
     strides: Option<(isize, isize)>,
     rows: impl Fn(*const u8, usize) -> A + Copy,
     columns: impl Fn(*const u8, usize) -> B + Copy,
@@ -224,7 +224,7 @@ impl<S: Set, O: Order, const W: usize> Each for Walked<'_, S, O, W> {
     unsafe fn each(&mut self, source: *const u8, destination: *mut u8) {
         let (plane, order) = (self.plane, self.order);
         let end = plane.rows.len;
-        let at = At {
+        let at = &At {
             source,
             destination,
             upcoming: source,
@@ -278,7 +278,7 @@ struct Known<'a, V, Q, O, const W: usize, R, C, D> {
     crowded: bool,
     /// What is done after some columns of each square.
     beside: D,
-    at: At,
+    at: &'a At,
     vectors: PhantomData<(V, Q)>,
 }
 
@@ -295,7 +295,7 @@ where
 {
     #[inline(always)]
     unsafe fn work(mut self) {
-        let At {
+        let &At {
             source,
             destination,
             ..
@@ -455,7 +455,7 @@ struct Elements<'a, O, const W: usize, R, C> {
     height: usize,
     breadth: usize,
     around: &'a Around,
-    at: At,
+    at: &'a At,
 }
 
 impl<O, const W: usize, R, C, A, B> Work for Elements<'_, O, W, R, C>
@@ -468,7 +468,7 @@ where
 {
     #[inline(always)]
     unsafe fn work(mut self) {
-        let At {
+        let &At {
             source,
             destination,
             ..
@@ -514,8 +514,8 @@ where
 /// # Safety
 ///
 /// As `plane::run`.
-unsafe fn narrow<O: Order, const W: usize>(plane: &Plane, order: O, at: At) {
-    let At {
+unsafe fn narrow<O: Order, const W: usize>(plane: &Plane, order: O, at: &At) {
+    let &At {
         source,
         destination,
         ..

@@ -40,7 +40,7 @@ macro_rules! with_set {
 /// # Safety
 ///
 /// As [`hop::run`]; that the CPU has the set is proved by `isa`.
-pub(crate) unsafe fn hop(isa: Isa, hop: &Hop, at: At) {
+pub(crate) unsafe fn hop(isa: Isa, hop: &Hop, at: &At) {
     // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
     unsafe { with_set!(isa, hop::run(hop, at)) }
 }
@@ -50,7 +50,7 @@ pub(crate) unsafe fn hop(isa: Isa, hop: &Hop, at: At) {
 /// # Safety
 ///
 /// As [`plane::run`]; that the CPU has the set is proved by `isa`.
-pub(crate) unsafe fn plane(isa: Isa, plane: &Plane, width: usize, at: At) {
+pub(crate) unsafe fn plane(isa: Isa, plane: &Plane, width: usize, at: &At) {
     // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
     unsafe { with_set!(isa, plane::run(plane, width, at)) }
 }
@@ -60,7 +60,7 @@ pub(crate) unsafe fn plane(isa: Isa, plane: &Plane, width: usize, at: At) {
 /// # Safety
 ///
 /// As [`runs::rows`]; that the CPU has the set is proved by `isa`.
-pub(crate) unsafe fn rows(isa: Isa, rows: &Rows, at: At) {
+pub(crate) unsafe fn rows(isa: Isa, rows: &Rows, at: &At) {
     // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
     unsafe { with_set!(isa, runs::rows(rows, at)) }
 }
@@ -70,7 +70,7 @@ pub(crate) unsafe fn rows(isa: Isa, rows: &Rows, at: At) {
 /// # Safety
 ///
 /// As [`runs::run`]; that the CPU has the set is proved by `isa`.
-pub(crate) unsafe fn runs(isa: Isa, runs: &Runs, at: At) {
+pub(crate) unsafe fn runs(isa: Isa, runs: &Runs, at: &At) {
     // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
     unsafe { with_set!(isa, runs::run(runs, at)) }
 }
@@ -80,7 +80,7 @@ pub(crate) unsafe fn runs(isa: Isa, runs: &Runs, at: At) {
 /// # Safety
 ///
 /// As [`slim::run`]; that the CPU has the set is proved by `isa`.
-pub(crate) unsafe fn slim(isa: Isa, slim: &Slim, width: usize, at: At) {
+pub(crate) unsafe fn slim(isa: Isa, slim: &Slim, width: usize, at: &At) {
     // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
     unsafe { with_set!(isa, slim::run(slim, width, at)) }
 }
@@ -90,7 +90,7 @@ pub(crate) unsafe fn slim(isa: Isa, slim: &Slim, width: usize, at: At) {
 /// # Safety
 ///
 /// As [`weave::run`]; that the CPU has the set is proved by `isa`.
-pub(crate) unsafe fn weave(isa: Isa, weave: &Weave, at: At) {
+pub(crate) unsafe fn weave(isa: Isa, weave: &Weave, at: &At) {
     // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
     unsafe {
         #[cfg(target_arch = "x86_64")]
@@ -106,7 +106,7 @@ pub(crate) unsafe fn weave(isa: Isa, weave: &Weave, at: At) {
 /// # Safety
 ///
 /// As [`zip::run`]; that the CPU has the set is proved by `isa`.
-pub(crate) unsafe fn zip(isa: Isa, zip: &Zip, at: At) {
+pub(crate) unsafe fn zip(isa: Isa, zip: &Zip, at: &At) {
     // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
     unsafe { with_set!(isa, zip::run(zip, at)) }
 }
@@ -116,7 +116,7 @@ pub(crate) unsafe fn zip(isa: Isa, zip: &Zip, at: At) {
 /// # Safety
 ///
 /// As [`gather::run`]; that the CPU has the set is proved by `isa`.
-pub(crate) unsafe fn gather(isa: Isa, gathers: &Gathers, at: At) {
+pub(crate) unsafe fn gather(isa: Isa, gathers: &Gathers, at: &At) {
     // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
     unsafe { with_set!(isa, gather::run(gathers, at)) }
 }
@@ -126,7 +126,7 @@ pub(crate) unsafe fn gather(isa: Isa, gathers: &Gathers, at: At) {
 /// # Safety
 ///
 /// As [`sift::run`]; `isa` [picks](Isa::picks).
-pub(crate) unsafe fn sift(isa: Isa, sift: &Sift, at: At) {
+pub(crate) unsafe fn sift(isa: Isa, sift: &Sift, at: &At) {
     debug_assert!(isa.picks());
     // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
     #[cfg(target_arch = "x86_64")]
@@ -148,7 +148,7 @@ pub(crate) fn widest(isa: Isa) -> usize {
 /// # Safety
 ///
 /// As [`lines::repeat`]; that the CPU has the set is proved by `isa`.
-pub(crate) unsafe fn repeat(isa: Isa, repeat: &Repeat, at: At) {
+pub(crate) unsafe fn repeat(isa: Isa, repeat: &Repeat, at: &At) {
     // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
     unsafe { with_set!(isa, lines::repeat(repeat, at)) }
 }
@@ -168,7 +168,7 @@ pub(crate) unsafe fn aside(isa: Isa, aside: &mut stage::Aside) {
 /// # Safety
 ///
 /// As [`lines::strided`]; that the CPU has the set is proved by `isa`.
-pub(crate) unsafe fn strided(isa: Isa, strided: &Strided, width: usize, at: At) {
+pub(crate) unsafe fn strided(isa: Isa, strided: &Strided, width: usize, at: &At) {
     // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
     unsafe { with_set!(isa, lines::strided(strided, width, at)) }
 }
@@ -178,7 +178,7 @@ pub(crate) unsafe fn strided(isa: Isa, strided: &Strided, width: usize, at: At) 
 /// # Safety
 ///
 /// As [`lines::reverse`]; that the CPU has the set is proved by `isa`.
-pub(crate) unsafe fn reverse(isa: Isa, reverse: &Reverse, width: usize, at: At) {
+pub(crate) unsafe fn reverse(isa: Isa, reverse: &Reverse, width: usize, at: &At) {
     // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
     unsafe { with_set!(isa, lines::reverse(reverse, width, at)) }
 }

@@ -281,7 +281,7 @@ pub(crate) fn widest<S: Set>() -> usize {
 ///
 /// The CPU has the set. The source is readable from the lowest element of every block to its highest, the blocks are
 /// writable, and the two do not overlap.
-pub(crate) unsafe fn run<S: Set>(gathers: &Gathers, at: At) {
+pub(crate) unsafe fn run<S: Set>(gathers: &Gathers, at: &At) {
     // SAFETY: the caller's promise; the vector has as many lanes as the gather says.
     unsafe {
         if gathers.gather.fills::<S::Wide>() {
@@ -297,7 +297,7 @@ pub(crate) unsafe fn run<S: Set>(gathers: &Gathers, at: At) {
 /// # Safety
 ///
 /// As `run`; `V` has as many lanes as the gather says.
-unsafe fn sized<S: Set, V: Vector>(gathers: &Gathers, at: At) {
+unsafe fn sized<S: Set, V: Vector>(gathers: &Gathers, at: &At) {
     let vector = PhantomData::<V>;
     // SAFETY: the caller's promise.
     unsafe {
@@ -336,14 +336,14 @@ unsafe fn sized<S: Set, V: Vector>(gathers: &Gathers, at: At) {
 /// As `run`; `V` has as many lanes as the gather says, and `K` is the number of its windows or 0.
 struct Moving<'a, V, const K: usize> {
     gathers: &'a Gathers,
-    at: At,
+    at: &'a At,
     vector: PhantomData<V>,
 }
 
 impl<V: Vector, const K: usize> Work for Moving<'_, V, K> {
     #[inline(always)]
     unsafe fn work(mut self) {
-        let At {
+        let &At {
             source,
             destination,
             ..

@@ -266,7 +266,7 @@ fn are_apart(width: usize, loops: &[Loop]) -> bool {
 ///
 /// The CPU has the set. All elements of the box are readable from `source` and writable from `destination`, and the two do
 /// not overlap.
-pub(crate) unsafe fn run<S: Set>(hop: &Hop, at: At) {
+pub(crate) unsafe fn run<S: Set>(hop: &Hop, at: &At) {
     let vector = PhantomData::<S::Wide>;
     // SAFETY: the caller's promise.
     unsafe { S::enter(Blocks { hop, at, vector }) }
@@ -277,7 +277,7 @@ pub(crate) unsafe fn run<S: Set>(hop: &Hop, at: At) {
 /// As `run`.
 struct Blocks<'a, V> {
     hop: &'a Hop,
-    at: At,
+    at: &'a At,
     vector: PhantomData<V>,
 }
 
@@ -444,7 +444,7 @@ mod tests {
                     aside: None,
                 };
                 // SAFETY: the source has all elements of the nest, and the destination room for them.
-                unsafe { dispatch::hop(isa, &hop, at) };
+                unsafe { dispatch::hop(isa, &hop, &at) };
                 fence();
                 assert!(
                     destination == expected,

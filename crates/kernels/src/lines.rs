@@ -29,7 +29,7 @@ type Pattern = [u128; 2 * LINE / 16];
 ///
 /// The CPU has the set. `width` bytes are readable, and the runs writable; they do not overlap. No loop around moves in
 /// the source.
-pub(crate) unsafe fn repeat<S: Set>(repeat: &Repeat, at: At) {
+pub(crate) unsafe fn repeat<S: Set>(repeat: &Repeat, at: &At) {
     // SAFETY: the caller's promise.
     unsafe {
         let word = match repeat.width {
@@ -234,7 +234,7 @@ pub(crate) struct Strided {
 /// # Safety
 ///
 /// All elements are readable and writable and do not overlap; the CPU has the set.
-pub(crate) unsafe fn strided<S: Set>(strided: &Strided, width: usize, at: At) {
+pub(crate) unsafe fn strided<S: Set>(strided: &Strided, width: usize, at: &At) {
     // SAFETY: the caller's promise.
     unsafe {
         match width {
@@ -252,13 +252,13 @@ pub(crate) unsafe fn strided<S: Set>(strided: &Strided, width: usize, at: At) {
 /// As `strided`, for elements of `W` bytes.
 struct Elements<'a, const W: usize> {
     strided: &'a Strided,
-    at: At,
+    at: &'a At,
 }
 
 impl<const W: usize> Work for Elements<'_, W> {
     #[inline(always)]
     unsafe fn work(mut self) {
-        let At {
+        let &At {
             source,
             destination,
             ..
@@ -301,7 +301,7 @@ pub(crate) struct Reverse {
 /// # Safety
 ///
 /// All elements are readable and writable and do not overlap; the CPU has the set.
-pub(crate) unsafe fn reverse<S: Set>(reverse: &Reverse, width: usize, at: At) {
+pub(crate) unsafe fn reverse<S: Set>(reverse: &Reverse, width: usize, at: &At) {
     let &Reverse { extent, around } = reverse;
     // SAFETY: the caller's promise; each vector is no longer than a run.
     unsafe {
@@ -317,7 +317,7 @@ pub(crate) unsafe fn reverse<S: Set>(reverse: &Reverse, width: usize, at: At) {
                 destination: unit,
             };
             let source = at.source.add((extent - 1) * width);
-            strided::<S>(&Strided { line, around }, width, At { source, ..at });
+            strided::<S>(&Strided { line, around }, width, &At { source, ..*at });
         }
     }
 }
@@ -330,12 +330,12 @@ struct Backward<'a, V> {
     length: usize,
     /// The elements of a lane from last to first.
     order: [u8; 16],
-    at: At,
+    at: &'a At,
     vector: PhantomData<V>,
 }
 
 impl<'a, V> Backward<'a, V> {
-    fn new(reverse: &'a Reverse, width: usize, at: At) -> Self {
+    fn new(reverse: &'a Reverse, width: usize, at: &'a At) -> Self {
         Backward {
             reverse,
             length: reverse.extent * width,
@@ -349,7 +349,7 @@ impl<'a, V> Backward<'a, V> {
 impl<V: Vector> Work for Backward<'_, V> {
     #[inline(always)]
     unsafe fn work(mut self) {
-        let At {
+        let &At {
             source,
             destination,
             ..

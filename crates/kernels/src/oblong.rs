@@ -25,7 +25,7 @@ pub(crate) struct Oblong<'a, V, O, const W: usize, R, C> {
     pub(crate) height: usize,
     pub(crate) breadth: usize,
     pub(crate) around: &'a Around,
-    pub(crate) at: At,
+    pub(crate) at: &'a At,
     pub(crate) vector: PhantomData<V>,
 }
 
@@ -40,7 +40,7 @@ where
 {
     #[inline(always)]
     unsafe fn work(mut self) {
-        let At {
+        let &At {
             source,
             destination,
             ..

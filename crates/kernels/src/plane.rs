@@ -71,7 +71,8 @@ pub(crate) fn even(rows: usize, most: usize, line: usize) -> usize {
     rows.div_ceil(rows.div_ceil(most)).next_multiple_of(line)
 }
 
-/// Where a plane lies.
+/// Where a plane lies. Handed on by reference: it is written field by field, and a copy made right then, of two fields at once,
+/// would wait until both are in the cache.
 #[derive(Clone, Copy)]
 pub(crate) struct At {
     pub(crate) source: *const u8,
@@ -180,7 +181,7 @@ impl Plane {
     }
 
     /// Whether strips of rows of so many bytes are read from front to back, and what comes after them too, mostly.
-    pub(crate) fn is_run(&self, bytes: usize, at: At) -> bool {
+    pub(crate) fn is_run(&self, bytes: usize, at: &At) -> bool {
         let run = self.rows.side_by_side(bytes) * bytes;
         let whole = self.rows.len * bytes;
         let follows = run == whole && at.source.wrapping_add(run) == at.upcoming;
@@ -199,7 +200,7 @@ impl Plane {
 ///
 /// The CPU has the set. All bytes from the plane's lowest element to its highest one are readable from `source`, and all of
 /// its elements and gaps writable from `destination`, in every iteration, and the two do not overlap.
-pub(crate) unsafe fn run<S: Set>(plane: &Plane, width: usize, at: At) {
+pub(crate) unsafe fn run<S: Set>(plane: &Plane, width: usize, at: &At) {
     // SAFETY: the caller's promise, passed on whole.
     unsafe {
         if let Some(order) = plane.order {
@@ -221,7 +222,7 @@ pub(crate) unsafe fn run<S: Set>(plane: &Plane, width: usize, at: At) {
 ///
 /// As `run`.
 #[inline(never)]
-unsafe fn mixed<S: Set>(plane: &Plane, order: Mixed, width: usize, at: At) {
+unsafe fn mixed<S: Set>(plane: &Plane, order: Mixed, width: usize, at: &At) {
     // SAFETY: the caller's promise, passed on whole.
     unsafe {
         match width {
@@ -236,7 +237,7 @@ unsafe fn mixed<S: Set>(plane: &Plane, order: Mixed, width: usize, at: At) {
 /// # Safety
 ///
 /// As `run`, for elements of `W` bytes.
-unsafe fn sized<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: At) {
+unsafe fn sized<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: &At) {
     // SAFETY: the caller's promise.
     unsafe {
         if plane.stream {
@@ -253,7 +254,7 @@ unsafe fn sized<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: A
 ///
 /// As `run`, for elements of `W` bytes.
 #[inline(never)]
-unsafe fn past<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: At) {
+unsafe fn past<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: &At) {
     let shift = at.destination as usize % LINE;
     let whole = shift.is_multiple_of(W) && plane.columns.is_multiple_of(W as isize);
     let fills = |vector| plane.fills::<W>(vector, shift);
@@ -282,7 +283,7 @@ unsafe fn past<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: At
 ///
 /// As `run`; there are at least `16 / W` columns and at most `staged::TALL` rows, those of a gap included. Before a gap are
 /// more bytes than a vector has.
-unsafe fn packed<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: At) {
+unsafe fn packed<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: &At) {
     type Short<'a, V, L, O, const W: usize> = Packed<'a, V, L, O, W, PACKED, 2>;
     type Tall<'a, V, O, const W: usize> = Packed<'a, V, V, O, W, { staged::TALL }, 1>;
     let column = plane.rows.len * W;
@@ -303,7 +304,7 @@ unsafe fn packed<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: 
 /// # Safety
 ///
 /// As `run`; there are at least `V::BYTES / W` rows and `16 / W` columns, and columns start at multiples of `W`.
-unsafe fn streamed<S: Set, V: Vector, O: Order, const W: usize>(plane: &Plane, order: O, at: At) {
+unsafe fn streamed<S: Set, V: Vector, O: Order, const W: usize>(plane: &Plane, order: O, at: &At) {
     let (line, rows, n) = (LINE / W, plane.rows.len, V::BYTES / W);
     let shift = at.destination as usize % LINE;
     let aligned = plane.columns.is_multiple_of(LINE as isize);
@@ -346,14 +347,14 @@ unsafe fn streamed<S: Set, V: Vector, O: Order, const W: usize>(plane: &Plane, o
 pub(crate) struct Strips<'a, V, O, const W: usize, const STREAM: bool> {
     plane: &'a Plane,
     order: O,
-    at: At,
+    at: &'a At,
     first: usize,
     end: usize,
     vector: PhantomData<V>,
 }
 
 impl<'a, V, O, const W: usize, const STREAM: bool> Strips<'a, V, O, W, STREAM> {
-    pub(crate) fn new(plane: &'a Plane, order: O, at: At, rows: Range<usize>) -> Self {
+    pub(crate) fn new(plane: &'a Plane, order: O, at: &'a At, rows: Range<usize>) -> Self {
         Strips {
             plane,
             order,
@@ -376,7 +377,7 @@ impl<V: Vector, O: Order, const W: usize, const STREAM: bool> Work for Strips<'_
             end,
             ..
         } = self;
-        let At {
+        let &At {
             source,
             destination,
             upcoming,
@@ -483,7 +484,7 @@ mod tests {
                             aside: None,
                         };
                         // SAFETY: the source has all elements of the plane, and the destination room for them.
-                        unsafe { crate::dispatch::plane(isa, &plane, width, at) };
+                        unsafe { crate::dispatch::plane(isa, &plane, width, &at) };
                         crate::simd::fence();
                         assert!(
                             destination == expected,

@@ -362,7 +362,7 @@ impl Prepared {
         if self.outer.is_empty() {
             // SAFETY: without loops around it, the body is the box.
             return unsafe {
-                self.body(At {
+                self.body(&At {
                     source,
                     destination,
                     upcoming,
@@ -377,7 +377,7 @@ impl Prepared {
             // SAFETY: `walk` gives the offsets of iterations of the outer loops, so all that the body touches from
             // there on is in the box that the caller vouches for.
             unsafe {
-                self.body(At {
+                self.body(&At {
                     source: source.offset(pending.0),
                     destination: destination.offset(pending.1),
                     upcoming,
@@ -398,7 +398,7 @@ impl Prepared {
     /// # Safety
     ///
     /// As `run`, for one iteration of the outer loops.
-    unsafe fn body(&self, at: At) {
+    unsafe fn body(&self, at: &At) {
         // SAFETY: the caller's promise; the kernels get the extents and the width of this body.
         unsafe {
             match &self.body {

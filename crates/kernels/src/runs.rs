@@ -65,7 +65,7 @@ pub(crate) struct Runs {
 ///
 /// The CPU has the set. All runs are readable from the source and writable from the destination, and the two do not
 /// overlap.
-pub(crate) unsafe fn rows<S: Set>(rows: &Rows, at: At) {
+pub(crate) unsafe fn rows<S: Set>(rows: &Rows, at: &At) {
     let vector = PhantomData::<S::Wide>;
     // SAFETY: the caller's promise.
     unsafe {
@@ -82,7 +82,7 @@ pub(crate) unsafe fn rows<S: Set>(rows: &Rows, at: At) {
 /// As `rows`.
 struct InOrder<'a, V, const STREAM: bool> {
     rows: &'a Rows,
-    at: At,
+    at: &'a At,
     vector: PhantomData<V>,
 }
 
@@ -138,7 +138,7 @@ impl<V: Vector, const STREAM: bool> Each for Copying<V, STREAM> {
 /// # Safety
 ///
 /// The CPU has the set. All runs are readable from `source` and writable from `destination`, and the two do not overlap.
-pub(crate) unsafe fn run<S: Set>(runs: &Runs, at: At) {
+pub(crate) unsafe fn run<S: Set>(runs: &Runs, at: &At) {
     // SAFETY: the caller's promise, passed on whole.
     unsafe {
         match &runs.cell {
@@ -153,7 +153,7 @@ pub(crate) unsafe fn run<S: Set>(runs: &Runs, at: At) {
 /// # Safety
 ///
 /// As `run`.
-unsafe fn mixed<S: Set>(runs: &Runs, cell: &Cell, at: At) {
+unsafe fn mixed<S: Set>(runs: &Runs, cell: &Cell, at: &At) {
     // SAFETY: the caller's promise; the registers are those that the gather has its tables for.
     unsafe {
         match cell {
@@ -183,7 +183,7 @@ unsafe fn mixed<S: Set>(runs: &Runs, cell: &Cell, at: At) {
 /// # Safety
 ///
 /// As `run`; the piece may be put wherever runs are.
-unsafe fn strips<S: Set, P: Piece>(runs: &Runs, at: At, piece: P) {
+unsafe fn strips<S: Set, P: Piece>(runs: &Runs, at: &At, piece: P) {
     let vector = PhantomData::<S::Wide>;
     // SAFETY: the caller's promise.
     unsafe {
@@ -224,7 +224,7 @@ impl Piece for Same {
 /// As `run`.
 struct Strips<'a, P, V> {
     runs: &'a Runs,
-    at: At,
+    at: &'a At,
     piece: P,
     vector: PhantomData<V>,
 }
@@ -238,7 +238,7 @@ impl<P: Piece, V: Vector> Work for Strips<'_, P, V> {
             ref columns,
             ..
         } = self.runs;
-        let At {
+        let &At {
             source,
             destination,
             upcoming,

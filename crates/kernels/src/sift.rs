@@ -67,7 +67,7 @@ impl Sift {
 ///
 /// The CPU has the set, and can pick with its widest vectors. The source is readable from the lowest element of every block
 /// to its highest, the blocks are writable, and the two do not overlap.
-pub(crate) unsafe fn run<S: Set<Wide: Picks>>(sift: &Sift, at: At) {
+pub(crate) unsafe fn run<S: Set<Wide: Picks>>(sift: &Sift, at: &At) {
     let vector = PhantomData::<S::Wide>;
     // SAFETY: the caller's promise.
     unsafe { S::enter(Sifting { sift, at, vector }) }
@@ -78,14 +78,14 @@ pub(crate) unsafe fn run<S: Set<Wide: Picks>>(sift: &Sift, at: At) {
 /// As `run`.
 struct Sifting<'a, V> {
     sift: &'a Sift,
-    at: At,
+    at: &'a At,
     vector: PhantomData<V>,
 }
 
 impl<V: Picks> Work for Sifting<'_, V> {
     #[inline(always)]
     unsafe fn work(mut self) {
-        let At {
+        let &At {
             source,
             destination,
             ..

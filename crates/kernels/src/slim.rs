@@ -45,7 +45,7 @@ impl Slim {
 /// # Safety
 ///
 /// The CPU has the set. All elements are readable and writable, and the two sides do not overlap.
-pub(crate) unsafe fn run<S: Set>(slim: &Slim, width: usize, at: At) {
+pub(crate) unsafe fn run<S: Set>(slim: &Slim, width: usize, at: &At) {
     // SAFETY: the caller's promise; `Slim::new` takes no other widths.
     unsafe {
         match width {
@@ -61,12 +61,12 @@ pub(crate) unsafe fn run<S: Set>(slim: &Slim, width: usize, at: At) {
 /// As `run`, for elements of `W` bytes.
 struct Pieces<'a, V, const W: usize> {
     slim: &'a Slim,
-    at: At,
+    at: &'a At,
     vector: PhantomData<V>,
 }
 
 impl<'a, V, const W: usize> Pieces<'a, V, W> {
-    fn new(slim: &'a Slim, at: At) -> Self {
+    fn new(slim: &'a Slim, at: &'a At) -> Self {
         Pieces {
             slim,
             at,
@@ -82,7 +82,7 @@ impl<V: Vector, const W: usize> Work for Pieces<'_, V, W> {
     #[inline(always)]
     unsafe fn work(self) {
         let &Slim { rows, columns } = self.slim;
-        let At {
+        let &At {
             source,
             destination,
             ..

@@ -42,7 +42,7 @@ const PANEL: usize = 4096;
 pub(crate) struct Staged<'a, V, O, const W: usize> {
     pub(crate) plane: &'a Plane,
     pub(crate) order: O,
-    pub(crate) at: At,
+    pub(crate) at: &'a At,
     pub(crate) vector: PhantomData<V>,
 }
 
@@ -93,10 +93,10 @@ impl<V: Vector, O: Order, const W: usize> Staged<'_, V, O, W> {
         let rows = plane.rows.len;
         let onward = plane.is_run(
             columns * W,
-            At {
+            &At {
                 source,
                 upcoming,
-                ..at
+                ..*at
             },
         );
         // Bytes have the most rows to read again.
@@ -259,7 +259,7 @@ struct Group<const ROWS: usize>(MaybeUninit<[[u8; LINE]; ROWS]>);
 pub(crate) struct Packed<'a, V, L, O, const W: usize, const ROWS: usize, const STAGES: usize> {
     plane: &'a Plane,
     order: O,
-    at: At,
+    at: &'a At,
     /// The vectors of blocks, and those of lines.
     vectors: PhantomData<(V, L)>,
 }
@@ -267,7 +267,7 @@ pub(crate) struct Packed<'a, V, L, O, const W: usize, const ROWS: usize, const S
 impl<'a, V, L, O, const W: usize, const ROWS: usize, const STAGES: usize>
     Packed<'a, V, L, O, W, ROWS, STAGES>
 {
-    pub(crate) fn new(plane: &'a Plane, order: O, at: At) -> Self {
+    pub(crate) fn new(plane: &'a Plane, order: O, at: &'a At) -> Self {
         let vectors = PhantomData;
         Packed {
             plane,

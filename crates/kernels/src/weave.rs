@@ -128,7 +128,7 @@ impl Weave {
 /// # Safety
 ///
 /// As `run`; the CPU can pick with the set's widest vectors.
-pub(crate) unsafe fn pick<S: Set<Wide: Picks>>(weave: &Weave, at: At) {
+pub(crate) unsafe fn pick<S: Set<Wide: Picks>>(weave: &Weave, at: &At) {
     // SAFETY: the caller's promise; there are three rows of at least 64 bytes, as `new` saw.
     unsafe { by::<S, S::Wide, Mixed<Picked, 3>>(weave, at) }
 }
@@ -138,7 +138,7 @@ pub(crate) unsafe fn pick<S: Set<Wide: Picks>>(weave: &Weave, at: At) {
 /// # Safety
 ///
 /// The CPU has the set. In every iteration the rows and the run are readable and writable and do not overlap.
-pub(crate) unsafe fn run<S: Set>(weave: &Weave, at: At) {
+pub(crate) unsafe fn run<S: Set>(weave: &Weave, at: &At) {
     // SAFETY: the caller's promise; each vector holds no more elements than a row.
     unsafe {
         if weave.len * weave.width >= S::Wide::BYTES {
@@ -155,7 +155,7 @@ pub(crate) unsafe fn run<S: Set>(weave: &Weave, at: At) {
 /// # Safety
 ///
 /// As `run`; rows have at least `V::BYTES`.
-unsafe fn enter<S: Set, V: Vector>(weave: &Weave, at: At) {
+unsafe fn enter<S: Set, V: Vector>(weave: &Weave, at: &At) {
     // SAFETY: the caller's promise.
     unsafe {
         if weave.rows * weave.width >= 16 {
@@ -185,7 +185,7 @@ unsafe fn enter<S: Set, V: Vector>(weave: &Weave, at: At) {
 /// # Safety
 ///
 /// As `run`; rows have at least `V::BYTES`, and the way suits the weave.
-unsafe fn by<S: Set, V: Vector, M: Way<V>>(weave: &Weave, at: At) {
+unsafe fn by<S: Set, V: Vector, M: Way<V>>(weave: &Weave, at: &At) {
     let rows = Rows::<V, M>::new(weave, at);
     // SAFETY: the caller's promise.
     unsafe {
@@ -202,12 +202,12 @@ unsafe fn by<S: Set, V: Vector, M: Way<V>>(weave: &Weave, at: At) {
 /// As `run`; rows have at least `V::BYTES`, and the way suits the weave.
 struct Rows<'a, V, M> {
     weave: &'a Weave,
-    at: At,
+    at: &'a At,
     vector: PhantomData<(V, M)>,
 }
 
 impl<'a, V, M> Rows<'a, V, M> {
-    fn new(weave: &'a Weave, at: At) -> Self {
+    fn new(weave: &'a Weave, at: &'a At) -> Self {
         Rows {
             weave,
             at,

@@ -110,7 +110,7 @@ impl Zip {
 /// # Safety
 ///
 /// The CPU has the set. The rows and the runs of every iteration are readable and writable and do not overlap.
-pub(crate) unsafe fn run<S: Set>(zip: &Zip, at: At) {
+pub(crate) unsafe fn run<S: Set>(zip: &Zip, at: &At) {
     // SAFETY: the caller's promise; a row has at least a register's part.
     unsafe {
         if zip.bytes * zip.rows >= S::Wide::BYTES {
@@ -128,7 +128,7 @@ pub(crate) unsafe fn run<S: Set>(zip: &Zip, at: At) {
 /// # Safety
 ///
 /// As `run`; a row has at least a part of `V`.
-unsafe fn sized<S: Set, V: Vector>(zip: &Zip, at: At) {
+unsafe fn sized<S: Set, V: Vector>(zip: &Zip, at: &At) {
     let vector = PhantomData::<V>;
     // SAFETY: the caller's promise.
     unsafe {
@@ -158,7 +158,7 @@ struct Stage(MaybeUninit<[u8; STAGED]>);
 /// As `run`; `K` is the number of rows, each of which has at least a part of `V`.
 struct Join<'a, V, const K: usize, const STREAM: bool> {
     zip: &'a Zip,
-    at: At,
+    at: &'a At,
     vector: PhantomData<V>,
 }
 
@@ -272,7 +272,7 @@ fn piece(left: usize, most: usize, part: usize) -> usize {
 /// As `run`; `K` is the number of rows, each of which has at least a part of `V`.
 struct Split<'a, V, const K: usize> {
     zip: &'a Zip,
-    at: At,
+    at: &'a At,
     vector: PhantomData<V>,
 }
 
@@ -340,7 +340,7 @@ unsafe fn split<V: Vector, const K: usize>(
 /// # Safety
 ///
 /// As `run`.
-unsafe fn elements(zip: &Zip, at: At) {
+unsafe fn elements(zip: &Zip, at: &At) {
     for i in 0..zip.along.extent {
         let source = at.source.wrapping_offset(i as isize * zip.along.source);
         let destination = at.destination.wrapping_add(i * zip.bytes);

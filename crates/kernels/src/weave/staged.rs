@@ -71,7 +71,7 @@ struct Pieces<'a> {
 }
 
 impl Pieces<'_> {
-    fn new(weave: &Weave, at: At, vector: usize) -> Pieces<'_> {
+    fn new<'a>(weave: &'a Weave, at: &At, vector: usize) -> Pieces<'a> {
         let bytes = weave.len * weave.width;
         let least = vector.max(LINE);
         // At least two vectors, so that a last one can be made of another, and pieces of much the same length.
@@ -137,7 +137,7 @@ impl Iterator for Pieces<'_> {
 ///
 /// As `weave::run`; rows have at least `V::BYTES`.
 #[inline(always)]
-pub(super) unsafe fn run<V: Vector, M: Way<V>>(weave: &Weave, at: At) {
+pub(super) unsafe fn run<V: Vector, M: Way<V>>(weave: &Weave, at: &At) {
     let k = weave.rows;
     let waits = waits();
     let mut pieces = Pieces::new(weave, at, V::BYTES);

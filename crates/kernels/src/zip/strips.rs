@@ -33,7 +33,7 @@ struct Strip(MaybeUninit<[u8; 4 * (PITCH + LINE) + KEPT * LINE]>);
 /// As `run`; `K` is the number of rows, each of which has at least a part of `V`.
 pub(super) struct Strips<'a, V, const K: usize> {
     pub(super) zip: &'a Zip,
-    pub(super) at: At,
+    pub(super) at: &'a At,
     pub(super) vector: PhantomData<V>,
 }
 
