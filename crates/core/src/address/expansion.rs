@@ -47,7 +47,7 @@ pub(crate) struct Group {
 /// over nodes is at most 63 deep, however many tiles the text has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Expansion {
-    pub nodes: Vec<Node>,
+    pub nodes: SmallVec<[Node; 12]>,
     /// Of each logical dimension; `None` where its index is always 0 in memory.
     pub roots: SmallVec<[Option<NodeId>; 6]>,
     /// Digits that belong to no dimension, since a tile has more dimensions than the array.
@@ -78,20 +78,21 @@ const UNIT: Slot = Slot {
 impl Expansion {
     /// The digits of `shape` in `layout`, which has its rank. `None` where the product of the
     /// extents is beyond 63 bits. All dimensions are bounded.
-    pub fn new(shape: &ArrayShape, layout: &Layout) -> Option<Expansion> {
+    pub fn new(shape: &ArrayShape, layout: &Layout) -> Option<Box<Expansion>> {
         let padded = shape.padded_sizes(layout);
-        // A tile makes at most two nodes of a dimension, and most layouts have few tiles.
-        let tiled: usize = layout.tiles().iter().map(|t| t.dimensions().len()).sum();
-        let room = (shape.rank() + 2 * tiled).min(64);
-        let mut expansion = Expansion {
-            nodes: Vec::with_capacity(room),
-            roots: smallvec![None; shape.rank()],
-            extra: SmallVec::new(),
-            groups: Vec::new(),
-            digits: SmallVec::new(),
-            expanded: 0,
-            allocated: Some(0),
-        };
+        // In its place, as it is large.
+        let mut expansion = Box::write(
+            Box::new_uninit(),
+            Expansion {
+                nodes: SmallVec::new(),
+                roots: smallvec![None; shape.rank()],
+                extra: SmallVec::new(),
+                groups: Vec::new(),
+                digits: SmallVec::new(),
+                expanded: 0,
+                allocated: Some(0),
+            },
+        );
         if (0..shape.rank()).any(|dimension| padded(dimension) == Some(0)) {
             return Some(expansion);
         }

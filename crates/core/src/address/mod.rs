@@ -37,7 +37,8 @@ pub struct AddressMap {
     sizes: SmallVec<[i64; 6]>,
     elements: i64,
     allocated: i64,
-    expansion: Expansion,
+    /// Not in its place, as it is large.
+    expansion: Box<Expansion>,
 }
 
 /// What lies at a position.

@@ -32,7 +32,14 @@ impl Plan {
             strides[dimension] = elements;
             elements *= size;
         }
-        let mut loops: SmallVec<[Loop; 6]> = SmallVec::new();
+        // In its place from the start, as it is large.
+        let mut boxes: SmallVec<[MoveBox; 1]> = SmallVec::new();
+        boxes.push(MoveBox {
+            source: 0,
+            destination: 0,
+            loops: SmallLoops(SmallVec::new()),
+        });
+        let loops = &mut boxes[0].loops.0;
         let mut minor = [None; 2];
         let mut stride = 1;
         for &dimension in to.minor_to_major() {
@@ -57,18 +64,14 @@ impl Plan {
             }
             stride *= size;
         }
-        sort(&mut loops);
+        sort(loops);
         let bytes = destination.bytes_of(elements);
         Some(Plan {
             elements: Elements::dense(element_type),
             source_bytes: bytes,
             destination_bytes: bytes,
-            facts: Facts::dense(&loops, elements, bytes, minor),
-            boxes: smallvec![MoveBox {
-                source: 0,
-                destination: 0,
-                loops: SmallLoops(loops),
-            }],
+            facts: Facts::dense(loops, elements, bytes, minor),
+            boxes,
             fills: Vec::new(),
             general: None,
         })

@@ -1,20 +1,20 @@
 //! The padding of a destination, as boxes to fill.
+//!
+//! A region is put together step by step, from what is empty of one index to where the others may be. Every step says
+//! what it adds to the region and goes on with the next one, so nothing is listed or copied on the way.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use super::nest::FillLoop;
 use super::tree::{TooManyPieces, Tree, common_pieces};
 use crate::address::{Expansion, NodeId, Part};
 
 /// Positions in loops over a destination, in elements.
-#[derive(Clone, Debug)]
+#[derive(Default)]
 pub(super) struct Region {
     pub base: i64,
-    pub loops: SmallVec<[FillLoop; 4]>,
+    pub loops: SmallVec<[FillLoop; 8]>,
 }
-
-/// Regions that have no position in common: of a ragged tile one or two.
-pub(super) type Regions = SmallVec<[Region; 2]>;
 
 /// An index of the destination: a dimension, a combined dimension, or a digit of its own.
 #[derive(Clone, Copy)]
@@ -24,63 +24,99 @@ pub(super) struct Index {
     pub size: i64,
 }
 
-/// Most regions that a plan may have.
-const MAX_REGIONS: usize = 1 << 16;
+/// What becomes of a region, or of one that is not complete yet.
+type Then<'a> = &'a mut dyn FnMut(&mut Region) -> Result<(), TooManyPieces>;
 
 /// What an array with these indices allocates and leaves empty, the tail alignment included.
 ///
 /// From the most minor index to the most major: where this index is padding, the more major
 /// ones are those of elements, and the more minor ones anything. So the regions are as long as
 /// they can be, and no position is in two of them.
-pub(super) fn padding(expansion: &Expansion, indices: &[Index]) -> Result<Regions, TooManyPieces> {
-    let mut indices: SmallVec<[Index; 8]> = indices.into();
+pub(super) fn padding(
+    expansion: &Expansion,
+    indices: &mut [Index],
+    then: Then<'_>,
+) -> Result<(), TooManyPieces> {
     indices.sort_by_key(|index| least_stride(expansion, index.node));
-    let mut regions = Regions::new();
+    let mut region = Region::default();
     for (at, index) in indices.iter().enumerate() {
-        let mut found = gaps(expansion, index.node, index.size)?;
-        for minor in &indices[..at] {
-            found
-                .iter_mut()
-                .for_each(|gap| all(expansion, minor.node, gap));
-        }
-        for major in &indices[at + 1..] {
-            if found.is_empty() {
-                break;
-            }
-            let used = image(expansion, major.node, 0, major.size)?;
-            found = product(found, &used)?;
-        }
-        regions.append(&mut found);
-        if regions.len() > MAX_REGIONS {
-            return Err(TooManyPieces);
-        }
+        let (minor, major) = (&indices[..at], &indices[at + 1..]);
+        gaps(expansion, index.node, index.size, &mut region, &mut |gap| {
+            let nodes = minor.iter().map(|index| index.node);
+            gap.over_all(expansion, nodes, &mut |gap| {
+                images(expansion, major, gap, then)
+            })
+        })?;
     }
-    if let Some(tail) = expansion
-        .allocated
-        .map(|allocated| allocated - expansion.expanded)
-        && tail > 0
-    {
-        regions.push(Region {
-            base: expansion.expanded,
-            loops: SmallVec::from_slice(&[FillLoop {
-                extent: tail,
-                destination: 1,
-            }]),
-        });
+    match expansion.allocated {
+        Some(allocated) if allocated > expansion.expanded => {
+            let tail = allocated - expansion.expanded;
+            region.over(expansion.expanded, &[run(tail)], then)
+        }
+        _ => Ok(()),
     }
-    Ok(regions)
 }
 
 /// Everything that is allocated.
-pub(super) fn everything(allocated: i64) -> Regions {
-    let whole = Region {
-        base: 0,
-        loops: SmallVec::from_slice(&[FillLoop {
-            extent: allocated,
-            destination: 1,
-        }]),
-    };
-    (allocated > 0).then_some(whole).into_iter().collect()
+pub(super) fn everything(allocated: i64, then: Then<'_>) -> Result<(), TooManyPieces> {
+    match allocated {
+        0 => Ok(()),
+        _ => Region::default().over(0, &[run(allocated)], then),
+    }
+}
+
+/// Positions side by side.
+fn run(extent: i64) -> FillLoop {
+    FillLoop {
+        extent,
+        destination: 1,
+    }
+}
+
+impl Region {
+    /// This region over some loops more, from another start on.
+    fn over(
+        &mut self,
+        start: i64,
+        loops: &[FillLoop],
+        then: Then<'_>,
+    ) -> Result<(), TooManyPieces> {
+        let outer = self.loops.len();
+        self.base += start;
+        self.loops.extend_from_slice(loops);
+        then(self)?;
+        self.loops.truncate(outer);
+        self.base -= start;
+        Ok(())
+    }
+
+    /// This region over all that some nodes allocate.
+    fn over_all(
+        &mut self,
+        expansion: &Expansion,
+        nodes: impl Iterator<Item = NodeId>,
+        then: Then<'_>,
+    ) -> Result<(), TooManyPieces> {
+        let outer = self.loops.len();
+        nodes.for_each(|node| self.add_all(expansion, node));
+        then(self)?;
+        self.loops.truncate(outer);
+        Ok(())
+    }
+
+    fn add_all(&mut self, expansion: &Expansion, node: NodeId) {
+        match expansion.nodes[node].part {
+            Part::Digit { extent, stride } => self.loops.push(FillLoop {
+                extent,
+                destination: stride,
+            }),
+            Part::Split { high, low, .. } => {
+                self.add_all(expansion, high);
+                self.add_all(expansion, low);
+            }
+            Part::Joined { .. } => {}
+        }
+    }
 }
 
 fn least_stride(expansion: &Expansion, node: NodeId) -> i64 {
@@ -93,107 +129,90 @@ fn least_stride(expansion: &Expansion, node: NodeId) -> i64 {
     }
 }
 
-/// Adds to a region loops over all that a node allocates.
-fn all(expansion: &Expansion, node: NodeId, region: &mut Region) {
-    match expansion.nodes[node].part {
-        Part::Digit { extent, stride } => region.loops.push(FillLoop {
-            extent,
-            destination: stride,
-        }),
-        Part::Split { high, low, .. } => {
-            all(expansion, high, region);
-            all(expansion, low, region);
-        }
-        Part::Joined { .. } => {}
-    }
-}
-
-/// The positions of the values `start..start + length` of a node.
-fn image(
+/// A region at the positions of all values of some indices.
+fn images(
     expansion: &Expansion,
-    node: NodeId,
-    start: i64,
-    length: i64,
-) -> Result<Regions, TooManyPieces> {
-    let Some(tree) = Tree::new(expansion, Some(node), 1) else {
-        return Err(TooManyPieces);
+    indices: &[Index],
+    region: &mut Region,
+    then: Then<'_>,
+) -> Result<(), TooManyPieces> {
+    let Some((first, others)) = indices.split_first() else {
+        return then(region);
     };
-    if length == 1 {
-        return Ok(smallvec![Region {
-            base: tree.position(start),
-            loops: SmallVec::new(),
-        }]);
-    }
-    let pieces = common_pieces(&Tree::Line(0), &tree, length)?;
-    let region = |piece: super::MoveBox| Region {
-        base: piece.destination,
-        loops: piece
-            .loops
-            .iter()
-            .map(|l| FillLoop {
-                extent: l.extent,
-                destination: l.destination,
-            })
-            .collect(),
-    };
-    Ok(pieces.into_iter().map(region).collect())
-}
-
-/// What a node allocates beside the positions of the values `0..used`.
-fn gaps(expansion: &Expansion, node: NodeId, used: i64) -> Result<Regions, TooManyPieces> {
-    Ok(match expansion.nodes[node].part {
-        Part::Digit { extent, .. } if used == extent => Regions::new(),
-        Part::Digit { extent, stride } => smallvec![Region {
-            base: used * stride,
-            loops: SmallVec::from_slice(&[FillLoop {
-                extent: extent - used,
-                destination: stride,
-            }]),
-        }],
-        Part::Split { tile, high, low } => {
-            let (whole, ragged) = (used / tile, used % tile);
-            // Tiles that no value reaches, whole.
-            let mut regions = gaps(expansion, high, whole + i64::from(ragged > 0))?;
-            regions.iter_mut().for_each(|gap| all(expansion, low, gap));
-            // The rest of the tile that is used in part.
-            if ragged > 0 {
-                let rest = gaps(expansion, low, ragged)?;
-                regions.extend(product(rest, &image(expansion, high, whole, 1)?)?);
-            }
-            // What full tiles leave empty, cut by later tiles that do not divide them.
-            if whole > 0 {
-                let holes = gaps(expansion, low, tile)?;
-                if !holes.is_empty() {
-                    regions.extend(product(holes, &image(expansion, high, 0, whole)?)?);
-                }
-            }
-            regions
-        }
-        Part::Joined { .. } => return Err(TooManyPieces),
+    let values = (0, first.size);
+    image(expansion, first.node, values, region, &mut |region| {
+        images(expansion, others, region, then)
     })
 }
 
-/// Every region of one list at every place of another.
-fn product(mut regions: Regions, places: &[Region]) -> Result<Regions, TooManyPieces> {
-    if regions.len() * places.len() > MAX_REGIONS {
-        return Err(TooManyPieces);
+/// A region at the positions of so many values of a node: of the first ones, or of one from `start` on.
+fn image(
+    expansion: &Expansion,
+    node: NodeId,
+    (start, length): (i64, i64),
+    region: &mut Region,
+    then: Then<'_>,
+) -> Result<(), TooManyPieces> {
+    if let Part::Digit { stride, .. } = expansion.nodes[node].part {
+        let values = FillLoop {
+            extent: length,
+            destination: stride,
+        };
+        return region.over(start * stride, &[values], then);
     }
-    let put = |region: &mut Region, place: &Region| {
-        region.base += place.base;
-        region.loops.extend_from_slice(&place.loops);
-    };
-    if let [place] = places {
-        // Mostly there is one, and nothing to copy.
-        regions.iter_mut().for_each(|region| put(region, place));
-        return Ok(regions);
+    let tree = Tree::new(expansion, Some(node), 1).ok_or(TooManyPieces)?;
+    if length == 1 {
+        return region.over(tree.position(start), &[], then);
     }
-    let mut products = Regions::with_capacity(regions.len() * places.len());
-    for region in &regions {
-        for place in places {
-            let mut region = region.clone();
-            put(&mut region, place);
-            products.push(region);
+    for piece in common_pieces(&Tree::Line(0), &tree, length)? {
+        let along = |l: &super::Loop| FillLoop {
+            extent: l.extent,
+            destination: l.destination,
+        };
+        let loops: SmallVec<[FillLoop; 4]> = piece.loops.iter().map(along).collect();
+        region.over(piece.destination, &loops, then)?;
+    }
+    Ok(())
+}
+
+/// A region at what a node allocates beside the positions of the values `0..used`.
+fn gaps(
+    expansion: &Expansion,
+    node: NodeId,
+    used: i64,
+    region: &mut Region,
+    then: Then<'_>,
+) -> Result<(), TooManyPieces> {
+    match expansion.nodes[node].part {
+        Part::Digit { extent, .. } if used == extent => Ok(()),
+        Part::Digit { extent, stride } => {
+            let rest = FillLoop {
+                extent: extent - used,
+                destination: stride,
+            };
+            region.over(used * stride, &[rest], then)
         }
+        Part::Split { tile, high, low } => {
+            let (whole, ragged) = (used / tile, used % tile);
+            // Tiles that no value reaches, whole.
+            let reached = whole + i64::from(ragged > 0);
+            gaps(expansion, high, reached, region, &mut |gap| {
+                gap.over_all(expansion, std::iter::once(low), then)
+            })?;
+            // The rest of the tile that is used in part.
+            if ragged > 0 {
+                gaps(expansion, low, ragged, region, &mut |gap| {
+                    image(expansion, high, (whole, 1), gap, then)
+                })?;
+            }
+            // What full tiles leave empty, cut by later tiles that do not divide them.
+            if whole > 0 {
+                gaps(expansion, low, tile, region, &mut |gap| {
+                    image(expansion, high, (0, whole), gap, then)
+                })?;
+            }
+            Ok(())
+        }
+        Part::Joined { .. } => Err(TooManyPieces),
     }
-    Ok(products)
 }

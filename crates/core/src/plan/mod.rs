@@ -186,39 +186,25 @@ impl Plan {
         if to.elements == 0 {
             return Ok(());
         }
-        let value = Loop {
-            extent: self.elements.moved_units(),
-            source: 1,
-            destination: 1,
-        };
-        if let (Some(sources), Some(destinations)) = (from.strides(), to.strides()) {
-            // Nothing is tiled: every dimension is a loop. The way below comes to the same, and
-            // takes longer.
-            let mut loops: SmallVec<[Loop; 6]> = SmallVec::new();
-            for (&extent, (source, destination)) in to.sizes.iter().zip(sources.zip(destinations)) {
-                loops.push(Loop {
-                    extent,
-                    source,
-                    destination,
-                });
-            }
-            loops.push(value);
-            canonical(&mut loops);
-            self.boxes.push(MoveBox {
-                source: from.base,
-                destination: to.base,
-                loops: SmallLoops(loops),
-            });
-            return Ok(());
-        }
         let boxes = &mut self.boxes;
         boxes.push(MoveBox {
             source: from.base,
             destination: to.base,
             loops: SmallLoops(SmallVec::new()),
         });
-        for index in common_indices(from, to)? {
-            let pieces = common_pieces(&index.source, &index.destination, index.size)?;
+        for_common_indices(from, to, &mut |source, destination, size| {
+            if let (&Tree::Line(source), &Tree::Line(destination)) = (&source, &destination) {
+                // The common case, without the detour.
+                for made in boxes.iter_mut() {
+                    made.loops.0.push(Loop {
+                        extent: size,
+                        source,
+                        destination,
+                    });
+                }
+                return Ok(());
+            }
+            let pieces = common_pieces(&source, &destination, size)?;
             if boxes.len() * pieces.len() > MAX_BOXES {
                 return Err(TooManyPieces);
             }
@@ -231,7 +217,13 @@ impl Plan {
                     *boxes = all.collect();
                 }
             }
-        }
+            Ok(())
+        })?;
+        let value = Loop {
+            extent: self.elements.moved_units(),
+            source: 1,
+            destination: 1,
+        };
         for made in boxes {
             made.loops.0.push(value);
             canonical(&mut made.loops.0);
@@ -245,61 +237,45 @@ impl Plan {
         pattern: [u8; 16],
         value: PaddingValue,
     ) -> Result<(), TooManyPieces> {
-        let regions = match to.map() {
-            Some(map) if to.elements > 0 => {
-                fills::padding(map.expansion(), &side::digit_indices(&map))?
-            }
-            _ => fills::everything(to.allocated),
-        };
         let elements = self.elements;
         let Elements {
             value_units,
             destination_units,
             ..
         } = elements;
-        for region in regions {
-            // A pattern of several units is filled unit by unit, unless they are all alike.
-            let first = elements.unit_of(&pattern, 0);
-            let alike = (1..value_units).all(|unit| elements.unit_of(&pattern, unit) == first);
-            let (units, run) = if alike {
-                (1, value_units)
-            } else {
-                (value_units, 1)
-            };
-            for unit in 0..units {
-                let mut fill = self.fill(&region, destination_units, run);
-                fill.destination += unit;
-                fill.pattern = elements.unit_of(&pattern, unit);
-                fill.value = value;
-                self.fills.push(fill);
+        // A pattern of several units is filled unit by unit, unless they are all alike.
+        let first = elements.unit_of(&pattern, 0);
+        let alike = (1..value_units).all(|unit| elements.unit_of(&pattern, unit) == first);
+        let (units, run) = if alike {
+            (1, value_units)
+        } else {
+            (value_units, 1)
+        };
+        let fills = &mut self.fills;
+        let mut add = |region: &mut Region| {
+            if fills.len() + units as usize > MAX_BOXES {
+                return Err(TooManyPieces);
             }
-        }
-        if self.fills.len() > MAX_BOXES {
-            return Err(TooManyPieces);
-        }
-        Ok(())
-    }
-
-    /// A fill with zero of `run` units at every place of a region of elements.
-    fn fill(&self, region: &Region, scale: i64, run: i64) -> FillBox {
-        let mut loops: SmallVec<[FillLoop; 6]> = region
-            .loops
-            .iter()
-            .map(|l| FillLoop {
-                extent: l.extent,
-                destination: l.destination * scale,
-            })
-            .collect();
-        loops.push(FillLoop {
-            extent: run,
-            destination: 1,
-        });
-        canonical(&mut loops);
-        FillBox {
-            destination: region.base * scale,
-            loops: SmallLoops(loops),
-            pattern: [0; 16],
-            value: PaddingValue::Zero,
+            for unit in 0..units {
+                let base = region.base * destination_units + unit;
+                let pattern = elements.unit_of(&pattern, unit);
+                fills.push(fill(
+                    base,
+                    &region.loops,
+                    destination_units,
+                    run,
+                    pattern,
+                    value,
+                ));
+            }
+            Ok(())
+        };
+        match to.map() {
+            Some(map) if to.elements > 0 => {
+                let mut indices = side::digit_indices(&map);
+                fills::padding(map.expansion(), &mut indices, &mut add)
+            }
+            _ => fills::everything(to.allocated, &mut add),
         }
     }
 
@@ -314,31 +290,25 @@ impl Plan {
         if rest == 0 {
             return Ok(());
         }
-        let mut rests = Vec::new();
         // Each value's first unit is in one of these: boxes and fills of a value's later units
-        // would repeat it.
-        let strides = |l: &Loop| FillLoop {
-            extent: l.extent,
-            destination: l.destination,
+        // would repeat it. Loops inside a value, if it has several units, are left out.
+        let behind = |base: i64, loops: &mut dyn Iterator<Item = FillLoop>| {
+            let loops = loops.filter(|l| l.destination % destination_units == 0);
+            let loops: SmallVec<[FillLoop; 8]> = loops.collect();
+            zeros(base + value_units, &loops, rest)
         };
         let values = self.boxes.iter().map(|b| {
-            let loops = b.loops.iter().map(strides).collect();
-            (b.destination, loops)
+            let mut strides = b.loops.iter().map(|l| FillLoop {
+                extent: l.extent,
+                destination: l.destination,
+            });
+            behind(b.destination, &mut strides)
         });
-        let padding = self
-            .fills
-            .iter()
+        let padding = self.fills.iter();
+        let padding = padding
             .filter(|fill| fill.destination % destination_units == 0)
-            .map(|fill| (fill.destination, fill.loops.iter().copied().collect()));
-        for (base, loops) in values.chain(padding) {
-            let mut loops: SmallVec<[FillLoop; 4]> = loops;
-            // Loops inside a value, if it has several units, are left out.
-            loops.retain(|l| l.destination % destination_units == 0);
-            let region = Region { base, loops };
-            let mut fill = self.fill(&region, 1, rest);
-            fill.destination += value_units;
-            rests.push(fill);
-        }
+            .map(|fill| behind(fill.destination, &mut fill.loops.iter().copied()));
+        let mut rests: Vec<FillBox> = values.chain(padding).collect();
         self.fills.append(&mut rests);
         if self.fills.len() > MAX_BOXES {
             return Err(TooManyPieces);
@@ -350,11 +320,8 @@ impl Plan {
     fn find_tail(&mut self, to: &Side<'_>) {
         let units = self.units_in_tail(to);
         if units > 0 {
-            let region = Region {
-                base: self.destination_units() - units,
-                loops: SmallVec::new(),
-            };
-            self.fills.push(self.fill(&region, 1, units));
+            self.fills
+                .push(zeros(self.destination_units() - units, &[], units));
         }
     }
 
@@ -482,19 +449,50 @@ fn bytes(bits: i64) -> i64 {
     bits / 8 + i64::from(bits % 8 != 0)
 }
 
-/// An index that both sides can be followed by.
-struct CommonIndex {
-    source: Tree,
-    destination: Tree,
-    size: i64,
+/// A fill of runs of units, at the start of every element of a nest of loops.
+fn fill(
+    destination: i64,
+    loops: &[FillLoop],
+    element_units: i64,
+    run: i64,
+    pattern: [u8; 16],
+    value: PaddingValue,
+) -> FillBox {
+    let mut made: SmallVec<[FillLoop; 6]> = SmallVec::new();
+    for l in loops {
+        made.push(FillLoop {
+            extent: l.extent,
+            destination: l.destination * element_units,
+        });
+    }
+    made.push(FillLoop {
+        extent: run,
+        destination: 1,
+    });
+    canonical(&mut made);
+    FillBox {
+        destination,
+        loops: SmallLoops(made),
+        pattern,
+        value,
+    }
 }
 
-/// Every index that both sides can be followed by: dimensions, or those that `*` combines on
+/// A fill of runs of units with zeros, loops counting in units.
+fn zeros(destination: i64, loops: &[FillLoop], run: i64) -> FillBox {
+    fill(destination, loops, 1, run, [0; 16], PaddingValue::Zero)
+}
+
+/// What is done with an index that both sides can be followed by: its way on both, and its size.
+type Visit<'a> = &'a mut dyn FnMut(Tree, Tree, i64) -> Result<(), TooManyPieces>;
+
+/// Visits every index that both sides can be followed by: dimensions, or those that `*` combines on
 /// either side. An error where two combinations overlap.
-fn common_indices(
+fn for_common_indices(
     from: &Side<'_>,
     to: &Side<'_>,
-) -> Result<SmallVec<[CommonIndex; 6]>, TooManyPieces> {
+    visit: Visit<'_>,
+) -> Result<(), TooManyPieces> {
     let mut groups: Vec<Combined> = from.combined()?;
     for group in to.combined()? {
         let shares = |known: &Combined| group.iter().any(|d| known.contains(d));
@@ -504,24 +502,16 @@ fn common_indices(
             Some(_) => return Err(TooManyPieces),
         }
     }
-    let mut indices = SmallVec::new();
     for (dimension, &size) in to.sizes.iter().enumerate() {
         if size > 1 && !groups.iter().any(|group| group.contains(&dimension)) {
-            indices.push(CommonIndex {
-                source: from.tree(dimension)?,
-                destination: to.tree(dimension)?,
-                size,
-            });
+            visit(from.tree(dimension)?, to.tree(dimension)?, size)?;
         }
     }
     for group in &groups {
-        indices.push(CommonIndex {
-            source: from.combined_tree(group)?,
-            destination: to.combined_tree(group)?,
-            size: group.iter().map(|&d| to.sizes[d]).product(),
-        });
+        let size = group.iter().map(|&d| to.sizes[d]).product();
+        visit(from.combined_tree(group)?, to.combined_tree(group)?, size)?;
     }
-    Ok(indices)
+    Ok(())
 }
 
 /// A unit's size for people: `4 bytes`, `4 bits`.

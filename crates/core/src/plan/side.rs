@@ -33,7 +33,7 @@ pub(super) struct Side<'a> {
 enum Ways {
     /// Every dimension has a stride.
     Strides(SmallVec<[i64; 6]>),
-    Map(Box<AddressMap>),
+    Map(AddressMap),
 }
 
 /// Dimensions that one side combines into one index, major to minor. Each is whole and without
@@ -70,7 +70,7 @@ impl<'a> Side<'a> {
             _ => {
                 let map = AddressMap::new(shape)?;
                 let allocated = map.allocated_elements();
-                (Ways::Map(Box::new(map)), allocated)
+                (Ways::Map(map), allocated)
             }
         };
         Ok(Side {
@@ -175,14 +175,6 @@ impl<'a> Side<'a> {
                 .filter(wide)
                 .min_by_key(|&d| strides[d].unsigned_abs()),
             (Ways::Map(_), None) => None,
-        }
-    }
-
-    /// The stride of each dimension in units, where no dimension is split.
-    pub fn strides(&self) -> Option<impl Iterator<Item = i64> + '_> {
-        match &self.ways {
-            Ways::Strides(strides) => Some(strides.iter().map(|stride| stride * self.scale)),
-            Ways::Map(_) => None,
         }
     }
 

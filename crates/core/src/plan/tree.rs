@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use super::boxes::{MoveBox, SmallLoops};
 use super::nest::Loop;
@@ -148,18 +148,6 @@ pub(super) fn common_pieces(
     destination: &Tree,
     length: i64,
 ) -> Result<SmallVec<[MoveBox; 1]>, TooManyPieces> {
-    if let (Tree::Line(from), Tree::Line(to)) = (source, destination) {
-        // The common case, without the detour.
-        return Ok(smallvec![MoveBox {
-            source: 0,
-            destination: 0,
-            loops: SmallLoops(smallvec![Loop {
-                extent: length,
-                source: *from,
-                destination: *to
-            }]),
-        }]);
-    }
     let side = |tree: &Tree| Side {
         tree: tree.clone(),
         start: 0,

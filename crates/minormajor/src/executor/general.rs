@@ -20,7 +20,7 @@ pub(super) struct General {
 
 impl General {
     /// `None` where the plan has boxes.
-    pub(super) fn new(plan: &Plan, tuning: &Tuning) -> Result<Option<General>, NestError> {
+    pub(super) fn new(plan: &Plan, tuning: &Tuning) -> Result<Option<Box<General>>, NestError> {
         let Some(general) = plan.general() else {
             return Ok(None);
         };
@@ -38,12 +38,12 @@ impl General {
             )),
             _ => None,
         };
-        Ok(Some(General {
+        Ok(Some(Box::new(General {
             plan: general.clone(),
             source_unit: plan.source_unit_bits() as usize,
             unit: plan.destination_unit_bits() as usize,
             value,
-        }))
+        })))
     }
 
     /// Bytes that a run allocates at most.
