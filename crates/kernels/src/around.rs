@@ -14,7 +14,11 @@ pub(crate) const ONCE: Loop = Loop {
 
 /// Up to [`AROUND`] loops, outermost first; those not needed come first and run once.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Around([Loop; AROUND]);
+pub(crate) struct Around {
+    loops: [Loop; AROUND],
+    /// Whether all but the innermost one run once.
+    one_round: bool,
+}
 
 /// What a kernel does in every iteration. A trait in place of a closure, since only a function can be made sure to
 /// become part of its caller, and so be compiled for its instruction set.
@@ -28,30 +32,39 @@ pub(crate) trait Each {
 impl Default for Around {
     /// No loops: one iteration.
     fn default() -> Around {
-        Around([ONCE; AROUND])
+        Around {
+            loops: [ONCE; AROUND],
+            one_round: true,
+        }
     }
 }
 
 impl Around {
     /// Takes the innermost loops out of a nest.
     pub(crate) fn take(loops: &mut Loops) -> Around {
-        let mut around = [ONCE; AROUND];
-        for place in around.iter_mut().rev() {
+        let mut around = Around::default();
+        for place in around.loops.iter_mut().rev() {
             match loops.pop() {
                 Some(l) => *place = l,
                 None => break,
             }
         }
-        Around(around)
+        around.one_round = around.outer().iter().all(|l| l.extent == 1);
+        around
     }
 
     /// Takes out the innermost loop.
     pub(crate) fn split_last(&mut self) -> Loop {
-        std::mem::replace(&mut self.0[AROUND - 1], ONCE)
+        std::mem::replace(&mut self.loops[AROUND - 1], ONCE)
     }
 
     pub(crate) fn loops(&self) -> &[Loop] {
-        &self.0
+        &self.loops
+    }
+
+    /// All but the innermost one.
+    fn outer(&self) -> &[Loop] {
+        &self.loops[..AROUND - 1]
     }
 
     /// The pointers of every iteration, the last loop fastest.
@@ -75,29 +88,29 @@ impl Around {
         destination: *mut u8,
         work: &mut impl Each,
     ) {
-        let [a, b, c, d] = self.0;
-        // Past the last iteration of a loop a pointer may leave its buffer, so it wraps; it is not used then.
-        let next = |(s, t): &mut (*const u8, *mut u8), l: &Loop| {
-            *s = s.wrapping_offset(l.source);
-            *t = t.wrapping_offset(l.destination);
-        };
-        let mut at0 = (source, destination);
-        for _ in 0..a.extent {
-            let mut at1 = at0;
-            for _ in 0..b.extent {
-                let mut at2 = at1;
-                for _ in 0..c.extent {
-                    let mut at3 = at2;
-                    for _ in 0..d.extent {
-                        // SAFETY: the caller's promise.
-                        unsafe { work.each(at3.0, at3.1) };
-                        next(&mut at3, &d);
-                    }
-                    next(&mut at2, &c);
+        let inner = self.loops[AROUND - 1];
+        let mut start = (source, destination);
+        let mut indices = [0; AROUND - 1];
+        loop {
+            let (mut from, mut to) = start;
+            let mut left = inner.extent;
+            loop {
+                // SAFETY: the caller's promise.
+                unsafe { work.each(from, to) };
+                left -= 1;
+                if left == 0 {
+                    break;
                 }
-                next(&mut at1, &b);
+                (from, to) = moved((from, to), (inner.source, inner.destination));
             }
-            next(&mut at0, &a);
+            // Most nests have one, which is not to wait for a call.
+            if self.one_round {
+                return;
+            }
+            match step(self.outer(), &mut indices) {
+                Some(by) => start = moved(start, by),
+                None => return,
+            }
         }
     }
 }
@@ -115,23 +128,39 @@ impl Iterator for Iterations {
 
     fn next(&mut self) -> Option<Self::Item> {
         let now = self.next.take()?;
-        let (mut from, mut to) = now;
-        for (l, index) in std::iter::zip(&self.around.0, &mut self.indices).rev() {
-            if *index + 1 < l.extent {
-                *index += 1;
-                self.next = Some((
-                    from.wrapping_offset(l.source),
-                    to.wrapping_offset(l.destination),
-                ));
-                break;
-            }
-            let back = -(*index as isize);
-            from = from.wrapping_offset(back * l.source);
-            to = to.wrapping_offset(back * l.destination);
-            *index = 0;
-        }
+        let by = step(&self.around.loops, &mut self.indices);
+        self.next = by.map(|by| moved(now, by));
         Some(now)
     }
+}
+
+/// Pointers moved by so many bytes. They wrap, since they may leave a buffer where they are not used.
+#[inline(always)]
+fn moved(
+    (from, to): (*const u8, *mut u8),
+    (source, destination): (isize, isize),
+) -> (*const u8, *mut u8) {
+    (
+        from.wrapping_offset(source),
+        to.wrapping_offset(destination),
+    )
+}
+
+/// The bytes from one iteration of some loops to the next one, the last loop fastest; `None` after the last.
+#[inline(never)]
+fn step(loops: &[Loop], indices: &mut [usize]) -> Option<(isize, isize)> {
+    let (mut source, mut destination) = (0, 0);
+    for (l, index) in std::iter::zip(loops, indices).rev() {
+        if *index + 1 < l.extent {
+            *index += 1;
+            return Some((source + l.source, destination + l.destination));
+        }
+        let back = -(*index as isize);
+        source += back * l.source;
+        destination += back * l.destination;
+        *index = 0;
+    }
+    None
 }
 
 #[cfg(test)]

@@ -85,13 +85,16 @@ impl Move {
     ) -> Result<Move, NestError> {
         Nest::check_width(width)?;
         let isa = tuning.isa;
-        let mut made = Box::new(Made {
-            nest: Nest::empty(width),
-            prepared: Prepared::empty(isa),
-            isa,
-            stream: false,
-            share: false,
-        });
+        let mut made = Box::write(
+            Box::new_uninit(),
+            Made {
+                nest: Nest::empty(width),
+                prepared: Prepared::empty(isa),
+                isa,
+                stream: false,
+                share: false,
+            },
+        );
         made.nest.set((width, width), source, destination, loops)?;
         (made.stream, made.share) = streams(&made.nest, tuning);
         made.prepared = Prepared::new(width, &made.nest.loops, isa, made.stream);

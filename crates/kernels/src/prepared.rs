@@ -331,6 +331,7 @@ impl Prepared {
     ///
     /// From the lowest byte that the loops given to `new` touch to the highest, all must be readable from `source` on; what
     /// they touch from `destination` on must be writable, and the two must not overlap.
+    #[inline]
     pub(crate) unsafe fn run(&self, source: *const u8, destination: *mut u8) {
         // SAFETY: the caller's promise.
         unsafe { self.run_before(source, destination, source, None) };
@@ -345,6 +346,7 @@ impl Prepared {
     /// # Safety
     ///
     /// As `run`; both sides of `aside` are there.
+    #[inline]
     pub(crate) unsafe fn run_before(
         &self,
         source: *const u8,
@@ -352,24 +354,34 @@ impl Prepared {
         upcoming: *const u8,
         aside: Option<NonNull<Aside>>,
     ) {
-        // SAFETY: the start is an element of the box.
-        let (source, destination) = unsafe {
-            (
-                source.offset(self.start.0),
-                destination.offset(self.start.1),
-            )
-        };
-        if self.outer.is_empty() {
-            // SAFETY: without loops around it, the body is the box.
-            return unsafe {
-                self.body(&At {
-                    source,
-                    destination,
-                    upcoming,
-                    aside,
-                })
+        // SAFETY: the start is an element of the box. Without loops around it, the body is the box.
+        unsafe {
+            let at = At {
+                source: source.offset(self.start.0),
+                destination: destination.offset(self.start.1),
+                upcoming,
+                aside,
             };
+            if self.outer.is_empty() {
+                self.body(&at);
+            } else {
+                self.iterations(&at);
+            }
         }
+    }
+
+    /// All iterations of the loops around the body.
+    ///
+    /// # Safety
+    ///
+    /// As `run_before`, from where the kernel starts on.
+    unsafe fn iterations(&self, at: &At) {
+        let &At {
+            source,
+            destination,
+            upcoming,
+            aside,
+        } = at;
         // The kernels are told where the next iteration starts, so each runs one step late.
         let mut pending = (0, 0);
         let mut started = false;
@@ -398,6 +410,7 @@ impl Prepared {
     /// # Safety
     ///
     /// As `run`, for one iteration of the outer loops.
+    #[inline]
     unsafe fn body(&self, at: &At) {
         // SAFETY: the caller's promise; the kernels get the extents and the width of this body.
         unsafe {

@@ -83,9 +83,12 @@ impl Zip {
             along = outer.remove(i);
         }
         let around = Around::take(outer);
-        let piece = if join { bytes } else { bytes * rows } as isize;
-        let next = around.loops().iter().map(|l| l.source);
-        let next = next.filter(|&s| s >= piece).min().unwrap_or(piece);
+        let ahead = || {
+            let piece = if join { bytes } else { bytes * rows } as isize;
+            let next = around.loops().iter().map(|l| l.source);
+            let next = next.filter(|&s| s >= piece).min().unwrap_or(piece);
+            next * (NEXT / next).max(1)
+        };
         Zip {
             width,
             rows,
@@ -94,7 +97,7 @@ impl Zip {
             join,
             stream,
             table: table(width, rows, join),
-            ahead: next * (NEXT / next).max(1),
+            ahead: if stream { ahead() } else { 0 },
             along,
             around,
         }
@@ -178,7 +181,9 @@ impl<V: Vector, const K: usize, const STREAM: bool> Work for Join<'_, V, K, STRE
                 pen: Pen::new(),
             };
             zip.around.walk(at.source, at.destination, &mut joining);
-            joining.pen.lift();
+            if STREAM {
+                joining.pen.lift();
+            }
         }
     }
 }

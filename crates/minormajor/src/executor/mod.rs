@@ -201,7 +201,7 @@ impl Relayout {
             moves,
             fills,
             sequence: sequence.map(Box::new),
-            general: General::new(plan, tuning)?.map(Box::new),
+            general: General::new(plan, tuning)?,
             unit_bytes,
             source_bytes,
             destination_bytes,
@@ -241,6 +241,14 @@ impl Relayout {
     ///
     /// [`RunError`] for a buffer that is too short; then nothing has been written.
     pub fn run(&self, source: &[u8], destination: &mut [u8]) -> Result<(), RunError> {
+        if self.destination_bytes <= SMALLEST_PART
+            && source.len() >= self.source_bytes
+            && let Some(movement) = self.only_move()
+            && let Some(destination) = destination.get_mut(..self.destination_bytes)
+        {
+            // What is asked otherwise would take a small array longer than its move.
+            return Ok(movement.run(source, destination)?);
+        }
         self.run_telling(source, destination, None)
     }
 
@@ -284,13 +292,6 @@ impl Relayout {
                 found,
             });
         };
-        if destination.len() <= SMALLEST_PART
-            && progress.is_none()
-            && let Some(movement) = self.only_move()
-        {
-            // What is asked below would take a small array longer than its move.
-            return Ok(movement.run(source, destination)?);
-        }
         let head = || windows::head(destination, self.unit_bytes.unwrap_or(1));
         let sharing = self.sharing(head, progress.is_some());
         let told = Told::new(self.destination_bytes, progress);
