@@ -28,7 +28,7 @@ use crate::order::{Mixed, Order, Same};
 use crate::sequence::stage::Aside;
 use crate::simd::{LINE, Set, Vector, Work};
 use crate::staged::{self, PACKED, Packed, Staged};
-use crate::tuning::followed;
+use crate::tuning::{FAR, followed, followed_far, is_zen5};
 
 /// Rows of a strip, at most,
 pub(crate) const STRIP: usize = 128;
@@ -45,17 +45,35 @@ pub(crate) const WALK: usize = 2 << 10;
 /// The most places of an axis that has a table.
 const TABLE: usize = 2048;
 
-/// How many of these rows a strip has, a line's or a few times as many: so few that the CPU's own prefetcher follows them
-/// all, or where it can't, as many as it takes to write a good piece of every column.
-pub(crate) fn strip<const W: usize>(rows: &Axis) -> usize {
+/// Lines of a column that a strip of elements of 8 and 16 bytes writes on a Zen 5: f64[5000,5003] to columns took 8.0 ms by 2
+/// of them, 8.7 by 4 and 10.3 by 16, c128[300,60001] 11.8, 20.6 and 18.0. One is too few: 9.3 and 13.8.
+const ZEN5_LINES: usize = 2;
+/// Rows a multiple of so many bytes apart share the slots of the second-level cache, so that nothing is kept there for them: on
+/// a Zen 5, f32[512,131072] took 28 ms by 32 rows and 24 by 128.
+const SPAN: usize = 64 << 10;
+/// The least bytes of rows of which it matters how many a CPU's prefetcher follows where they lie far apart.
+const FOLLOWED: usize = 1 << 10;
+
+/// How many rows a strip has, a line's or a few times as many: so few that the CPU's own prefetcher follows them all, or
+/// where it can't, as many as it takes to write a good piece of every column.
+pub(crate) fn strip<const W: usize>(plane: &Plane) -> usize {
     const PAGE: usize = 4096;
     let (line, most) = (LINE / W, if W == 1 { TALL } else { STRIP });
+    let most = if W >= 8 && is_zen5() {
+        ZEN5_LINES * line
+    } else {
+        most
+    };
     // Rows that share a page are followed as one, as long as their lines don't push each other out of the first-level
     // cache.
-    let stride = rows.first_stride();
+    let stride = plane.rows.first_stride();
     let shared = PAGE / stride.unsigned_abs().clamp(1, PAGE);
-    let room = (ROOM * slots(stride)).max(followed());
-    let rows = match followed() {
+    let far = stride.unsigned_abs() >= FAR
+        && !stride.unsigned_abs().is_multiple_of(SPAN)
+        && plane.columns.len * W >= FOLLOWED;
+    let followed = if far { followed_far() } else { followed() };
+    let room = (ROOM * slots(stride)).max(followed);
+    let rows = match followed {
         usize::MAX => usize::MAX,
         followed => followed.min(LINES * line),
     };
@@ -388,7 +406,7 @@ impl<V: Vector, O: Order, const W: usize, const STREAM: bool> Work for Strips<'_
         let onward = plane.is_run(columns * W, at);
         // Rows of a run need not be followed.
         let least = if onward { STRIP } else { 0 };
-        let most = strip::<W>(&plane.rows).max(least);
+        let most = strip::<W>(plane).max(least);
         let strip = even(end - first, most, group);
         let (mut from, mut next) = (Pointers::<TALL>::new(), Pointers::<TALL>::new());
         let mut to = Pointers::<LINE>::new();

@@ -16,7 +16,7 @@ use crate::onward::Onward;
 use crate::pen::Pen;
 use crate::plane::{At, even};
 use crate::simd::{LINE, Set, Vector, Work, near, own, prefetch};
-use crate::tuning::{followed, waits};
+use crate::tuning::{followed_far, waits};
 
 mod staged;
 
@@ -244,7 +244,7 @@ impl<P: Piece, V: Vector> Work for Strips<'_, P, V> {
             upcoming,
             ..
         } = self.at;
-        let most = (PIECE / run).clamp(1, STRIP.min(followed()));
+        let most = (PIECE / run).clamp(1, STRIP.min(followed_far()));
         let strip = even(rows.len, most, 1);
         let whole_lines = (run | destination as usize).is_multiple_of(LINE)
             && columns.is_multiple_of(LINE as isize);

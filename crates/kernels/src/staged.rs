@@ -106,7 +106,7 @@ impl<V: Vector, O: Order, const W: usize> Staged<'_, V, O, W> {
             1
         };
         // Columns begin up to a line before row 0, so a strip past the last row ends the last lines.
-        let strip = even(rows + line, more * strip::<W>(&plane.rows), line);
+        let strip = even(rows + line, more * strip::<W>(plane), line);
         let wraps = self.wraps();
         // Lines of a strip, as many as the stage holds with one more and the pitch an odd number of lines.
         let lines = strip / line;

@@ -29,7 +29,7 @@ use crate::block::square;
 use crate::isa::Isa;
 use crate::nest::Loop;
 use crate::simd::{LINE, Vector, Work, own};
-use crate::tuning::{Caches, followed};
+use crate::tuning::{Caches, followed, is_zen5};
 
 /// The most lines of a strip.
 const LINES: usize = 8;
@@ -101,6 +101,27 @@ impl Unit {
         }
     }
 
+    /// Whether these are numbers that become narrower.
+    fn narrows(self) -> bool {
+        let (from, to) = self.bits();
+        matches!(self, Unit::Numbers(_)) && to < from
+    }
+
+    /// On a Zen 5, the steps of so many bytes that are read of a row and then of the next, at most so many, and the rows that are
+    /// asked for while those before them are read. Rows of 512 bytes are followed anyway.
+    fn zen5(self, step: usize, most: usize) -> (usize, usize) {
+        const AHEAD: usize = 8 << 10;
+        let wide = match self {
+            Unit::Packed(..) => 1,
+            Unit::Numbers(_) => most.min(4),
+        };
+        let far = match self {
+            Unit::Packed(..) if step >= PIECE => 0,
+            _ => AHEAD / (wide * step),
+        };
+        (wide, far)
+    }
+
     /// Bytes of the squares of a step.
     fn squares(self) -> usize {
         match self {
@@ -154,7 +175,15 @@ impl Panel {
         } else if alike {
             let line = row_step * read + column_step * LINE;
             let lines = Caches::of_this_cpu().second / SHARE / line;
-            (1, lines.clamp(1, LINES), 0)
+            let (wide, far) = if is_zen5() {
+                unit.zen5(read, most)
+            } else {
+                (1, 0)
+            };
+            (wide, lines.clamp(1, LINES), far)
+        } else if is_zen5() && unit.narrows() {
+            let (wide, far) = unit.zen5(read, most);
+            (wide, LINES, far)
         } else {
             let wide = CUT_PIECE.div_ceil(read).min(most);
             let ahead = Caches::of_this_cpu().second / SHARE;
