@@ -246,3 +246,16 @@ fn ask_cpu() -> [Option<usize>; 3] {
 fn ask_cpu() -> [Option<usize>; 3] {
     [None; 3]
 }
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::family;
+
+    #[test]
+    fn families_are_those_that_makers_name() {
+        // A Sapphire Rapids is of family 6; a Zen 4 (Genoa) of 19h, a Zen 5 (Turin) of 1Ah.
+        assert_eq!(family(0x000806f8), 6);
+        assert_eq!(family(0x00a10f11), 0x19);
+        assert_eq!(family(0x00b00f21), 0x1a);
+    }
+}
