@@ -12,7 +12,7 @@ pub(crate) const ONCE: Loop = Loop {
     destination: 0,
 };
 
-/// Up to [`AROUND`] loops, outermost first; those not needed come first and run once.
+/// Up to [`AROUND`] loops, outermost first; those not needed come first and run once. None runs less often.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Around {
     loops: [Loop; AROUND],
