@@ -354,7 +354,8 @@ impl Prepared {
         upcoming: *const u8,
         aside: Option<NonNull<Aside>>,
     ) {
-        // SAFETY: the start is an element of the box. Without loops around it, the body is the box.
+        // SAFETY: the start is an element of the box, so both pointers stay in what the caller vouches for. Without loops around
+        // it, the body is the box; with some, `iterations` asks for what the caller promises here.
         unsafe {
             let at = At {
                 source: source.offset(self.start.0),

@@ -167,27 +167,22 @@ impl Panel {
             && others.iter().all(|l| l.destination % BITS as isize == 0);
         let read = column_step * unit.bits().0 / 8;
         let most = (COLUMNS / column_step).min(columns.len / column_step);
+        let second = Caches::of_this_cpu().second;
+        let line = row_step * read + column_step * LINE;
+        let lines = (second / SHARE / line).clamp(1, LINES);
         let (wide, lines, far) = if followed() < row_step * LINES {
             let wide = PIECE.div_ceil(read).min(most);
             let least = if alike { 3 } else { 5 };
             let lines = (ROOM / (wide * column_step * LINE)).clamp(least, LINES + 1) - 1;
             (wide, lines, unit.ahead() / (wide * read))
-        } else if alike {
-            let line = row_step * read + column_step * LINE;
-            let lines = Caches::of_this_cpu().second / SHARE / line;
-            let (wide, far) = if is_zen5() {
-                unit.zen5(read, most)
-            } else {
-                (1, 0)
-            };
-            (wide, lines.clamp(1, LINES), far)
-        } else if is_zen5() && unit.narrows() {
+        } else if is_zen5() && (alike || unit.narrows()) {
             let (wide, far) = unit.zen5(read, most);
-            (wide, LINES, far)
+            (wide, lines, far)
+        } else if alike {
+            (1, lines, 0)
         } else {
             let wide = CUT_PIECE.div_ceil(read).min(most);
-            let ahead = Caches::of_this_cpu().second / SHARE;
-            (wide, LINES, ahead / (wide * read))
+            (wide, LINES, second / SHARE / (wide * read))
         };
         Some(Panel {
             unit,

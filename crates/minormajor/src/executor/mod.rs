@@ -295,6 +295,8 @@ impl Relayout {
         let head = || windows::head(destination, self.unit_bytes.unwrap_or(1));
         let sharing = self.sharing(head, progress.is_some());
         let told = Told::new(self.destination_bytes, progress);
+        let run_window =
+            |window: Window<'_>, scratch: &mut Scratch| self.run_window(source, window, scratch);
         match sharing {
             Sharing::Whole => {
                 self.run_whole(source, destination)?;
@@ -364,20 +366,10 @@ impl Relayout {
                 windows,
             } => {
                 let windows = windows::between(destination, recode.cuts(windows));
-                share(
-                    threads,
-                    windows,
-                    &told,
-                    |Window { start, bytes }, scratch| {
-                        Ok(recode.run_window(source, bytes, start, scratch)?)
-                    },
-                )
+                share(threads, windows, &told, run_window)
             }
             Sharing::Windows { threads, cut } => {
-                let windows = windows(destination, cut);
-                share(threads, windows, &told, |window, scratch| {
-                    self.run_window(source, window, scratch)
-                })
+                share(threads, windows(destination, cut), &told, run_window)
             }
         }
     }
