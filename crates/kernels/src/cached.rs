@@ -14,9 +14,11 @@ use crate::block::{Places, Steps, Table, block, square, squares};
 use crate::nest::Loop;
 use crate::oblong::Oblong;
 use crate::order::Order;
-use crate::plane::{At, Plane, STRIP, Strips};
+use crate::pieces::NoRoom;
+use crate::plane::{At, Plane};
 use crate::sequence::stage::Aside;
 use crate::simd::{LINE, Set, Vector, Work, own, prefetch};
+use crate::strips::{STRIP, Strips};
 use crate::tuning::{Caches, followed};
 
 /// Bytes from which on a plane does not fit the second-level cache.
@@ -235,25 +237,28 @@ impl<S: Set, O: Order, const W: usize> Each for Walked<'_, S, O, W> {
             if plane.narrow(W, S::Quarter::BYTES) {
                 narrow::<O, W>(plane, order, at);
             } else if end * W >= S::Wide::BYTES {
-                S::enter(Strips::<S::Wide, O, W, false>::new(
+                S::enter(Strips::<S::Wide, O, _, W, false>::new(
                     plane,
                     order,
                     at,
                     0..end,
+                    NoRoom,
                 ));
             } else if end * W >= S::Half::BYTES {
-                S::enter(Strips::<S::Half, O, W, false>::new(
+                S::enter(Strips::<S::Half, O, _, W, false>::new(
                     plane,
                     order,
                     at,
                     0..end,
+                    NoRoom,
                 ));
             } else {
-                S::enter(Strips::<S::Quarter, O, W, false>::new(
+                S::enter(Strips::<S::Quarter, O, _, W, false>::new(
                     plane,
                     order,
                     at,
                     0..end,
+                    NoRoom,
                 ));
             }
         }

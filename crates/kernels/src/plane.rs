@@ -10,84 +10,38 @@
 //!             write a vector to each column         consecutive blocks fill consecutive lines
 //! ```
 //!
-//! Above the cache, what matters is that every source line is asked for early (see [`Ahead`]; how many rows a strip has
+//! Above the cache, what matters is that every source line is asked for early (see [`Ahead`](crate::ahead::Ahead); how many rows a strip has
 //! depends on how many the CPU's own prefetcher follows) and that every destination line is written once, whole, by
 //! streaming stores. Columns that do not start on lines are staged: see [`staged`](crate::staged). Planes in the caches, and those
 //! that streaming does not suit, are moved by ordinary stores: see [`cached`](crate::cached).
 
 use std::marker::PhantomData;
-use std::ops::Range;
 use std::ptr::NonNull;
 
-use crate::ahead::Ahead;
 use crate::around::Around;
 use crate::axis::{Axis, Pointers};
-use crate::block::{Listed, tile};
-use crate::cached::{ROOM, cached, slots};
+use crate::cached::cached;
 use crate::order::{Mixed, Order, Same};
+use crate::pieces::{MaybeRoom, NoRoom, Room};
 use crate::sequence::stage::Aside;
-use crate::simd::{LINE, Set, Vector, Work};
+use crate::simd::{LINE, Set, Vector};
 use crate::staged::{self, PACKED, Packed, Staged};
-use crate::tuning::{FAR, followed, followed_far, is_zen5};
+use crate::strips::Strips;
+use crate::tuning::{FAR, is_zen5};
 
-/// Rows of a strip, at most,
-pub(crate) const STRIP: usize = 128;
-/// or of a strip of bytes that is walked, so that what it writes to a column is not too short.
-const TALL: usize = 2 * STRIP;
-/// Lines of a column that a strip of rows writes at most if these are followed one by one: as many are written as fast as
-/// more, and fewer rows leave more room in the caches.
-const LINES: usize = 4;
 /// The least bytes of a run that is asked for from front to back: up to a sixth of them would be others'.
 const RUN: usize = 256 << 10;
 /// Bytes of the source that rows should have to be followed by the CPU's own prefetcher. Longer ones are no run to be asked
 /// for from front to back: the next strip of 8 KiB rows would be a megabyte away, and gone from the cache at its turn.
 pub(crate) const WALK: usize = 2 << 10;
+/// Bytes of a page, and of the slots of a first-level cache: rows a multiple of it apart push each other out.
+pub(crate) const PAGE: usize = 4096;
+/// On a Zen 5, the most rows that are followed,
+const FEW: usize = 32;
+/// and the least bytes of a plane of more: before its first piece is copied, nothing is written.
+const LARGE: usize = 4 << 20;
 /// The most places of an axis that has a table.
 const TABLE: usize = 2048;
-
-/// Lines of a column that a strip of elements of 8 and 16 bytes writes on a Zen 5: f64[5000,5003] to columns took 8.0 ms by 2
-/// of them, 8.7 by 4 and 10.3 by 16, c128[300,60001] 11.8, 20.6 and 18.0. One is too few: 9.3 and 13.8.
-const ZEN5_LINES: usize = 2;
-/// Rows a multiple of so many bytes apart share the slots of the second-level cache, so that nothing is kept there for them: on
-/// a Zen 5, f32[512,131072] took 28 ms by 32 rows and 24 by 128.
-const SPAN: usize = 64 << 10;
-/// The least bytes of rows of which it matters how many a CPU's prefetcher follows where they lie far apart.
-const FOLLOWED: usize = 1 << 10;
-
-/// How many rows a strip has, a line's or a few times as many: so few that the CPU's own prefetcher follows them all, or
-/// where it can't, as many as it takes to write a good piece of every column.
-pub(crate) fn strip<const W: usize>(plane: &Plane) -> usize {
-    const PAGE: usize = 4096;
-    let (line, most) = (LINE / W, if W == 1 { TALL } else { STRIP });
-    let most = if W >= 8 && is_zen5() {
-        ZEN5_LINES * line
-    } else {
-        most
-    };
-    // Rows that share a page are followed as one, as long as their lines don't push each other out of the first-level
-    // cache.
-    let stride = plane.rows.first_stride();
-    let shared = PAGE / stride.unsigned_abs().clamp(1, PAGE);
-    let far = stride.unsigned_abs() >= FAR
-        && !stride.unsigned_abs().is_multiple_of(SPAN)
-        && plane.columns.len * W >= FOLLOWED;
-    let followed = if far { followed_far() } else { followed() };
-    let room = (ROOM * slots(stride)).max(followed);
-    let rows = match followed {
-        usize::MAX => usize::MAX,
-        followed => followed.min(LINES * line),
-    };
-    match rows.saturating_mul(shared).min(room) {
-        few if few < line => STRIP,
-        rows => (rows / line * line).min(most),
-    }
-}
-
-/// How many rows strips have that are about as long as one another: few rows in the last one would not be enough to ask
-/// for all that comes after it. At most `most`, which is whole lines of so many rows.
-pub(crate) fn even(rows: usize, most: usize, line: usize) -> usize {
-    rows.div_ceil(rows.div_ceil(most)).next_multiple_of(line)
-}
 
 /// Where a plane lies. Handed on by reference: it is written field by field, and a copy made right then, of two fields at once,
 /// would wait until both are in the cache.
@@ -111,6 +65,10 @@ pub(crate) struct Plane {
     /// Whether it is written by ordinary stores that wait for their lines (see [`waits`](crate::tuning::waits)), and the whole
     /// of which it may be a part fills more than two thirds of the second-level cache, both sides together.
     pub(crate) far: bool,
+    /// Whether it streams, and the whole of which it may be a part is more than the last-level cache holds.
+    pub(crate) large: bool,
+    /// Whether its rows are read in [pieces](crate::pieces); they have a line or more.
+    pub(crate) pieced: bool,
     /// The most rows with which it is packed: see [`packed_rows`](crate::staged::packed_rows).
     pub(crate) most: usize,
     /// What lies behind every column.
@@ -170,6 +128,31 @@ impl Plane {
         }
     }
 
+    /// Chooses whether its rows are read in pieces. A line of each row in turn is as good where columns are staged, unless rows
+    /// push each other out of the caches, and where so few elements of 8 bytes are a strip.
+    pub(crate) fn choose_pieces(&mut self, width: usize) {
+        let (rows, row) = (self.rows.len, self.columns.len * width);
+        let much = rows > FEW && row >= WALK && rows * row >= LARGE;
+        if !self.large || !much || !is_zen5() {
+            return;
+        }
+        let apart = self.rows.first_stride().unsigned_abs();
+        let crowded = apart.is_multiple_of(PAGE);
+        let on_lines = self.columns.is_multiple_of(LINE as isize);
+        self.pieced = match width {
+            1 | 2 => on_lines || crowded,
+            4 => on_lines || crowded || self.is_side_by_side(width),
+            8 => apart >= FAR || crowded,
+            _ => false,
+        };
+    }
+
+    /// Whether its columns follow one another, and are few enough rows to be packed.
+    fn is_side_by_side(&self, width: usize) -> bool {
+        let pitch = self.pitch(width);
+        self.columns.first_stride() == pitch as isize && pitch <= self.most * width
+    }
+
     /// Makes the tables, where there are to be some.
     pub(crate) fn list(&mut self) {
         let (rows, columns) = (&self.rows, &self.columns);
@@ -184,9 +167,7 @@ impl Plane {
         let pitch = self.pitch(W);
         let on_lines =
             shift == 0 && pitch.is_multiple_of(LINE) && self.columns.is_multiple_of(LINE as isize);
-        self.columns.first_stride() == pitch as isize
-            && (self.gap.is_some() || !on_lines)
-            && pitch <= self.most * W
+        self.is_side_by_side(W) && (self.gap.is_some() || !on_lines)
     }
 
     /// Whether its columns are vectors of so many bytes that lie side by side, each where such a vector may be streamed.
@@ -258,12 +239,26 @@ unsafe fn mixed<S: Set>(plane: &Plane, order: Mixed, width: usize, at: &At) {
 unsafe fn sized<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: &At) {
     // SAFETY: the caller's promise.
     unsafe {
-        if plane.stream {
-            past::<S, O, W>(plane, order, at);
+        if plane.stream && plane.pieced {
+            in_pieces::<S, O, W>(plane, order, at);
+        } else if plane.stream {
+            past::<S, O, W>(plane, order, at, NoRoom);
         } else {
             cached::<S, O, W>(plane, order, at);
         }
     }
+}
+
+/// Past the caches, in pieces where that can be; apart from others, as these have no use for so large a stack.
+///
+/// # Safety
+///
+/// As `run`, for elements of `W` bytes.
+#[inline(never)]
+unsafe fn in_pieces<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: &At) {
+    let mut room = Room::new();
+    // SAFETY: the caller's promise.
+    unsafe { past::<S, O, W>(plane, order, at, &mut room) }
 }
 
 /// Past the caches, where that can be; apart from others, as small planes are in a hurry.
@@ -272,7 +267,12 @@ unsafe fn sized<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: &
 ///
 /// As `run`, for elements of `W` bytes.
 #[inline(never)]
-unsafe fn past<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: &At) {
+unsafe fn past<S: Set, O: Order, const W: usize>(
+    plane: &Plane,
+    order: O,
+    at: &At,
+    room: impl MaybeRoom,
+) {
     let shift = at.destination as usize % LINE;
     let whole = shift.is_multiple_of(W) && plane.columns.is_multiple_of(W as isize);
     let fills = |vector| plane.fills::<W>(vector, shift);
@@ -283,13 +283,13 @@ unsafe fn past<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: &A
             cached::<S, O, W>(plane, order, at);
         } else if plane.packs::<W>(shift) && !fills(S::Half::BYTES) && !fills(S::Quarter::BYTES) {
             // With its gaps.
-            return packed::<S, O, W>(plane, order, at);
+            return packed::<S, O, W>(plane, order, at, room);
         } else if plane.rows.len * W >= S::Wide::BYTES {
-            streamed::<S, S::Wide, O, W>(plane, order, at);
+            streamed::<S, S::Wide, O, W>(plane, order, at, room);
         } else if plane.rows.len * W >= S::Half::BYTES {
-            streamed::<S, S::Half, O, W>(plane, order, at);
+            streamed::<S, S::Half, O, W>(plane, order, at, NoRoom);
         } else {
-            streamed::<S, S::Quarter, O, W>(plane, order, at);
+            streamed::<S, S::Quarter, O, W>(plane, order, at, NoRoom);
         }
         if let Some(gap) = plane.gap {
             plane.fill_gaps(gap, W, at.destination);
@@ -301,20 +301,31 @@ unsafe fn past<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: &A
 ///
 /// As `run`; there are at least `16 / W` columns and at most `staged::TALL` rows, those of a gap included. Before a gap are
 /// more bytes than a vector has.
-unsafe fn packed<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: &At) {
-    type Short<'a, V, L, O, const W: usize> = Packed<'a, V, L, O, W, PACKED, 2>;
-    type Tall<'a, V, O, const W: usize> = Packed<'a, V, V, O, W, { staged::TALL }, 1>;
+unsafe fn packed<S: Set, O: Order, const W: usize>(
+    plane: &Plane,
+    order: O,
+    at: &At,
+    room: impl MaybeRoom,
+) {
+    type Short<'a, V, L, O, R, const W: usize> = Packed<'a, V, L, O, R, W, PACKED, 2>;
+    type Tall<'a, V, O, const W: usize> = Packed<'a, V, V, O, NoRoom, W, { staged::TALL }, 1>;
     let column = plane.rows.len * W;
     // SAFETY: the caller's promise.
     unsafe {
         if column <= S::Quarter::BYTES {
-            S::enter(Short::<S::Quarter, S::Wide, O, W>::new(plane, order, at));
+            S::enter(Short::<S::Quarter, S::Wide, O, _, W>::new(
+                plane, order, at, NoRoom,
+            ));
         } else if column <= S::Half::BYTES {
-            S::enter(Short::<S::Half, S::Wide, O, W>::new(plane, order, at));
+            S::enter(Short::<S::Half, S::Wide, O, _, W>::new(
+                plane, order, at, NoRoom,
+            ));
         } else if plane.pitch(W) <= PACKED * W {
-            S::enter(Short::<S::Wide, S::Wide, O, W>::new(plane, order, at));
+            S::enter(Short::<S::Wide, S::Wide, O, _, W>::new(
+                plane, order, at, room,
+            ));
         } else {
-            S::enter(Tall::<S::Wide, O, W>::new(plane, order, at));
+            S::enter(Tall::<S::Wide, O, W>::new(plane, order, at, NoRoom));
         }
     }
 }
@@ -322,17 +333,22 @@ unsafe fn packed<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: 
 /// # Safety
 ///
 /// As `run`; there are at least `V::BYTES / W` rows and `16 / W` columns, and columns start at multiples of `W`.
-unsafe fn streamed<S: Set, V: Vector, O: Order, const W: usize>(plane: &Plane, order: O, at: &At) {
+unsafe fn streamed<S: Set, V: Vector, O: Order, const W: usize>(
+    plane: &Plane,
+    order: O,
+    at: &At,
+    room: impl MaybeRoom,
+) {
     let (line, rows, n) = (LINE / W, plane.rows.len, V::BYTES / W);
     let shift = at.destination as usize % LINE;
     let aligned = plane.columns.is_multiple_of(LINE as isize);
     let vector = PhantomData::<V>;
-    let plain = |first, end| Strips::<V, O, W, false>::new(plane, order, at, first..end);
-    let lines = |first, end| Strips::<V, O, W, true>::new(plane, order, at, first..end);
+    let plain = |first, end| Strips::<V, O, _, W, false>::new(plane, order, at, first..end, NoRoom);
+    let lines = |rows, room| Strips::<V, O, _, W, true>::new(plane, order, at, rows, room);
     // SAFETY: the caller's promise; the ranges of rows are inside the axis and as long as each callee asks.
     unsafe {
         if aligned && shift == 0 && rows.is_multiple_of(line) || plane.fills::<W>(V::BYTES, shift) {
-            S::enter(lines(0, rows));
+            S::enter(lines(0..rows, room));
         } else if rows < 4 * line {
             S::enter(plain(0, rows));
         } else if aligned {
@@ -341,118 +357,18 @@ unsafe fn streamed<S: Set, V: Vector, O: Order, const W: usize>(plane: &Plane, o
             if head > 0 {
                 S::enter(plain(0, head.next_multiple_of(n)));
             }
-            S::enter(lines(head, rows - tail));
+            S::enter(lines(head..rows - tail, room));
             if tail > 0 {
                 S::enter(plain(rows - tail.next_multiple_of(n), rows));
             }
         } else {
-            S::enter(Staged::<V, O, W> {
+            S::enter(Staged::<V, O, _, W> {
                 plane,
                 order,
                 at,
+                room,
                 vector,
             });
-        }
-    }
-}
-
-/// Moves the rows `first..end` straight from registers to the destination.
-///
-/// # Safety (of `work`)
-///
-/// As `run`. `end - first` is at least `V::BYTES / W`, and there are at least `16 / W` columns; if `STREAM`, the rows are
-/// whole lines that start on lines of every column, or one `V` that starts at a multiple of its bytes.
-pub(crate) struct Strips<'a, V, O, const W: usize, const STREAM: bool> {
-    plane: &'a Plane,
-    order: O,
-    at: &'a At,
-    first: usize,
-    end: usize,
-    vector: PhantomData<V>,
-}
-
-impl<'a, V, O, const W: usize, const STREAM: bool> Strips<'a, V, O, W, STREAM> {
-    pub(crate) fn new(plane: &'a Plane, order: O, at: &'a At, rows: Range<usize>) -> Self {
-        Strips {
-            plane,
-            order,
-            at,
-            first: rows.start,
-            end: rows.end,
-            vector: PhantomData,
-        }
-    }
-}
-
-impl<V: Vector, O: Order, const W: usize, const STREAM: bool> Work for Strips<'_, V, O, W, STREAM> {
-    #[inline(always)]
-    unsafe fn work(self) {
-        let Strips {
-            plane,
-            order,
-            at,
-            first,
-            end,
-            ..
-        } = self;
-        let &At {
-            source,
-            destination,
-            upcoming,
-            ..
-        } = at;
-        let (n, group) = (V::BYTES / W, LINE / W);
-        let columns = plane.columns.len;
-        let onward = plane.is_run(columns * W, at);
-        // Rows of a run need not be followed.
-        let least = if onward { STRIP } else { 0 };
-        let most = strip::<W>(plane).max(least);
-        let strip = even(end - first, most, group);
-        let (mut from, mut next) = (Pointers::<TALL>::new(), Pointers::<TALL>::new());
-        let mut to = Pointers::<LINE>::new();
-        let mut down = plane.rows.cursor(first);
-        next.take(&mut down, source, strip.min(end - first));
-        let mut p = first;
-        while p < end {
-            let mut count = strip.min(end - p);
-            if count < n {
-                (p, count) = (end - n, n);
-                from.take(&mut plane.rows.cursor(p), source, count);
-            } else {
-                from.clone_from(&next);
-                if p + count < end {
-                    next.take(&mut down, source, strip.min(end - p - count));
-                } else if STREAM {
-                    let mut down = plane.rows.cursor(first);
-                    next.take(&mut down, upcoming, strip.min(end - first));
-                }
-            }
-            let ahead = Ahead::new(&from[..count], &next, columns * W, onward);
-            let mut along = plane.columns.cursor(0);
-            let mut q = 0;
-            while q < columns {
-                let mut breadth = group.min(columns - q);
-                if breadth < 16 / W {
-                    (q, breadth) = (columns - 16 / W, 16 / W);
-                    along = plane.columns.cursor(q);
-                }
-                to.take(&mut along, destination, breadth);
-                let rows = Listed {
-                    places: &from,
-                    offset: q * W,
-                };
-                let to = Listed {
-                    places: &to,
-                    offset: p * W,
-                };
-                // SAFETY: rows p..p + count are in the strip, columns q..q + breadth on the axis. Alignment by the
-                // caller's promise.
-                unsafe {
-                    tile::<V, W, STREAM>(rows, count, to, breadth, order, |r| ahead.ask(r, q * W));
-                }
-                q += breadth;
-            }
-            p += count;
         }
     }
 }
@@ -461,6 +377,48 @@ impl<V: Vector, O: Order, const W: usize, const STREAM: bool> Work for Strips<'_
 mod tests {
     use super::*;
     use crate::isa::Isa;
+
+    #[test]
+    fn large_planes_of_rows_far_apart_are_read_in_pieces_on_a_zen_5() {
+        // Rows, bytes of each, bytes from one to the next and from a column to the next, and whether pieces suit them.
+        let cases = [
+            (4, 1024, 65536, 65536, 4096, true),
+            (4, 100, 4_000_000, 4_000_000, 400, true),
+            (4, 1024, 65528, 65532, 4100, false),
+            (4, 1024, 65536, 69632, 4100, true),
+            (2, 1024, 65536, 65540, 2048, true),
+            (8, 1024, 65536, 65544, 8192, false),
+            (8, 1024, 65536, 69632, 8192, true),
+            (8, 1024, 300_000, 300_008, 8192, true),
+            (16, 1024, 65536, 65536, 16384, false),
+            (4, 32, 1 << 20, 1 << 20, 128, false),
+            (4, 4096, 1024, 4096, 16384, false),
+            (4, 1024, 2048, 4096, 4096, false),
+        ];
+        for (width, rows, row, apart, pitch, suits) in cases {
+            for large in [true, false] {
+                let mut plane = Plane {
+                    rows: Axis::new(rows, apart),
+                    columns: Axis::new(row / width, pitch),
+                    stream: true,
+                    far: false,
+                    large,
+                    pieced: false,
+                    most: PACKED,
+                    gap: None,
+                    around: Around::default(),
+                    tables: Default::default(),
+                    order: None,
+                };
+                plane.choose_pieces(width);
+                assert_eq!(
+                    plane.pieced,
+                    large && suits && is_zen5(),
+                    "{rows} rows of {row} bytes {apart} apart, of {width}"
+                );
+            }
+        }
+    }
 
     /// Whichever CPU this is, planes of many rows are packed, and staged column by column.
     #[test]
@@ -485,6 +443,8 @@ mod tests {
                         columns: Axis::new(columns, (rows * width) as isize),
                         stream: true,
                         far: false,
+                        large: false,
+                        pieced: false,
                         most,
                         gap: None,
                         around: Around::default(),

@@ -228,6 +228,7 @@ impl Prepared {
             return None;
         };
         plane.gap = Some(gap);
+        plane.choose_pieces(width);
         let column = plane.rows.len * width;
         let follows = plane.columns.first_stride() == plane.pitch(width) as isize;
         (follows && column > LINE && gap.bytes.is_multiple_of(width)).then_some(prepared)
@@ -263,7 +264,8 @@ impl Prepared {
     /// As a part of another one: what is too much for the nearer caches altogether is not there for a part either.
     pub(crate) fn part_of(mut self, whole: &Prepared) -> Prepared {
         if let (Body::Plane(part), Body::Plane(whole)) = (&mut self.body, &whole.body) {
-            part.far = whole.far;
+            (part.far, part.large) = (whole.far, whole.large);
+            part.choose_pieces(self.width);
         }
         self
     }

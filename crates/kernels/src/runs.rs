@@ -14,8 +14,9 @@ use crate::axis::{Axis, Pointers};
 use crate::cell::{Cell, Gathered, Transposed};
 use crate::onward::Onward;
 use crate::pen::Pen;
-use crate::plane::{At, even};
+use crate::plane::At;
 use crate::simd::{LINE, Set, Vector, Work, near, own, prefetch};
+use crate::strips::even;
 use crate::tuning::{followed_far, waits};
 
 mod staged;

@@ -11,14 +11,17 @@
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 use crate::ahead::{AHEAD, Ahead};
 use crate::axis::Pointers;
 use crate::block::{Listed, Places, Steps, block, tile};
 use crate::order::Order;
 use crate::pen::Pen;
-use crate::plane::{At, Plane, even, strip};
+use crate::pieces::MaybeRoom;
+use crate::plane::{At, Plane};
 use crate::simd::{LINE, Vector, Work, own, prefetch};
+use crate::strips::{even, strip};
 use crate::tuning::{Caches, followed};
 
 /// Bytes of the stage: a strip, a line and a skew, for as many columns as a line has elements.
@@ -39,16 +42,17 @@ const PANEL: usize = 4096;
 /// # Safety (of `work`)
 ///
 /// As `run`; both axes are at least as long as a vector, and all columns aligned to `W`.
-pub(crate) struct Staged<'a, V, O, const W: usize> {
+pub(crate) struct Staged<'a, V, O, R, const W: usize> {
     pub(crate) plane: &'a Plane,
     pub(crate) order: O,
     pub(crate) at: &'a At,
+    pub(crate) room: R,
     pub(crate) vector: PhantomData<V>,
 }
 
-impl<V: Vector, O: Order, const W: usize> Work for Staged<'_, V, O, W> {
+impl<V: Vector, O: Order, R: MaybeRoom, const W: usize> Work for Staged<'_, V, O, R, W> {
     #[inline(always)]
-    unsafe fn work(self) {
+    unsafe fn work(mut self) {
         let (all, least) = (self.plane.columns.len, 16 / W);
         let mut first = 0;
         while first < all {
@@ -61,7 +65,7 @@ impl<V: Vector, O: Order, const W: usize> Work for Staged<'_, V, O, W> {
     }
 }
 
-impl<V: Vector, O: Order, const W: usize> Staged<'_, V, O, W> {
+impl<V: Vector, O: Order, R: MaybeRoom, const W: usize> Staged<'_, V, O, R, W> {
     /// Whether every column but the first begins where another one ends, and the last rows of that one can be read as an
     /// element before their places in this one, also where the first column would be this one.
     fn wraps(&self) -> bool {
@@ -77,8 +81,9 @@ impl<V: Vector, O: Order, const W: usize> Staged<'_, V, O, W> {
     ///
     /// As `work`; columns `first` and on, `columns` of them, are of the plane and at least `16 / W`.
     #[inline(always)]
-    unsafe fn panel(&self, first: usize, columns: usize) {
-        let &Staged {
+    unsafe fn panel(&mut self, first: usize, columns: usize) {
+        let wraps = self.wraps();
+        let &mut Staged {
             plane, order, at, ..
         } = self;
         let source = at.source.wrapping_add(first * W);
@@ -107,7 +112,6 @@ impl<V: Vector, O: Order, const W: usize> Staged<'_, V, O, W> {
         };
         // Columns begin up to a line before row 0, so a strip past the last row ends the last lines.
         let strip = even(rows + line, more * strip::<W>(plane), line);
-        let wraps = self.wraps();
         // Lines of a strip, as many as the stage holds with one more and the pitch an odd number of lines.
         let lines = strip / line;
         let pitch = (lines + 1 + lines % 2) * LINE;
@@ -128,6 +132,12 @@ impl<V: Vector, O: Order, const W: usize> Staged<'_, V, O, W> {
             }
         };
         load(0, source, &mut next);
+        let bytes = columns * W;
+        let pieces = self.room.pieces::<ROWS>(line + strip, LINE);
+        if let Some(pieces) = &pieces {
+            // SAFETY: rows of the plane, or those of a column before that can be read, as `wraps` has seen.
+            unsafe { pieces.begin::<V>(&next, bytes) };
+        }
         let mut p0 = 0;
         while p0 < rows + line {
             from.clone_from(&next);
@@ -142,76 +152,98 @@ impl<V: Vector, O: Order, const W: usize> Staged<'_, V, O, W> {
                 (line + strip).min(line + rows - p0.min(rows)),
             );
             let high = high.max(low + 1).next_multiple_of(n);
-            let ahead = Ahead::new(&from[line..], &next[line..], columns * W, onward);
+            let ahead = Ahead::new(&from[line..], &next[line..], bytes, onward, false);
+            let more = if p0 + strip < rows + line {
+                &next[..]
+            } else {
+                &[]
+            };
             let mut walk = plane.columns.cursor(first);
             let mut q = 0;
             while q < columns {
-                let mut breadth = line.min(columns - q);
-                if breadth < 16 / W {
-                    (q, breadth) = (columns - 16 / W, 16 / W);
-                    walk = plane.columns.cursor(first + q);
-                }
-                to.take(&mut walk, destination, breadth);
-                if wraps && p0 == 0 {
-                    for row in &from[..line] {
-                        prefetch(row.wrapping_add(q * W + AHEAD));
-                    }
-                }
-                let rows_of = Listed {
-                    places: &from[low..],
-                    offset: q * W,
+                let feed = pieces.as_ref();
+                let feed = feed.map(|p| p.feed::<V>(&from, more, q * W, bytes));
+                let (places, start, stop) = match &feed {
+                    Some(feed) => (feed.places, feed.start, feed.end / W),
+                    None => (&from[..], 0, columns),
                 };
-                // SAFETY: `from` has line + strip pointers to rows of the plane, and `high` is at most that. Where columns wrap,
-                // the first ones are an element before their rows: of the first column that is no element of the plane, but
-                // behind its lowest one, as `wraps` has seen, and so readable. The stage has as many columns as a line has
-                // elements, of pitch bytes each.
-                unsafe {
-                    let to = Steps {
-                        base: stage.add(low * W),
-                        step: pitch as isize,
-                    };
-                    tile::<V, W, false>(rows_of, high - low, to, breadth, order, |r| {
-                        // Rows before the strip were read with the strip before it.
-                        if low + r.start >= line {
-                            ahead.ask(low + r.start - line..low + r.end - line, q * W);
+                while q < stop {
+                    let mut breadth = line.min(stop - q);
+                    if breadth < 16 / W {
+                        (q, breadth) = (stop - 16 / W, 16 / W);
+                        walk = plane.columns.cursor(first + q);
+                    }
+                    to.take(&mut walk, destination, breadth);
+                    if wraps && p0 == 0 && feed.is_none() {
+                        for row in &from[..line] {
+                            prefetch(row.wrapping_add(q * W + AHEAD));
                         }
-                    });
-                }
-                for (c, &to) in to.iter().enumerate() {
-                    let shift = to as usize % LINE / W;
-                    // Whether no column ends where this one begins, and none begins where it ends.
-                    let column = first + q + c;
-                    let opens = !wraps || column == 0;
-                    let closes = !wraps || column + 1 == plane.columns.len;
-                    // Line j of the strip holds rows p0 + j * line - shift and on.
-                    for j in 0..lines {
-                        let at = p0 + j * line;
-                        // SAFETY: a whole line of the plane's columns is staged (its first row is at most `line` before p0)
-                        // and aligned by the choice of `shift`; a cut one is copied as far as it is inside.
-                        unsafe {
-                            let staged = stage.add(c * pitch + (line + j * line - shift) * W);
-                            let to = to.cast_mut();
-                            if (at >= shift || !opens) && at + line <= rows + shift {
-                                let to = to.offset((at as isize - shift as isize) * W as isize);
-                                for part in (0..LINE).step_by(V::BYTES) {
-                                    V::load(staged.add(part)).stream(to.add(part));
-                                }
-                            } else if at < shift || closes {
-                                let begin = at.max(shift) - shift;
-                                let end = (at + line).max(shift).min(rows + shift) - shift;
-                                if begin < end {
-                                    let skip = begin + shift - at;
-                                    std::ptr::copy_nonoverlapping(
-                                        staged.add(skip * W),
-                                        to.add(begin * W),
-                                        (end - begin) * W,
-                                    );
+                    }
+                    let rows_of = Listed {
+                        places: &places[low..],
+                        offset: q * W - start,
+                    };
+                    // SAFETY: `from` has line + strip pointers to rows of the plane, and `high` is at most that. Where columns wrap,
+                    // the first ones are an element before their rows: of the first column that is no element of the plane, but
+                    // behind its lowest one, as `wraps` has seen, and so readable. The stage has as many columns as a line has
+                    // elements, of pitch bytes each.
+                    unsafe {
+                        let to = Steps {
+                            base: stage.add(low * W),
+                            step: pitch as isize,
+                        };
+                        tile::<V, W, false>(rows_of, high - low, to, breadth, order, |r| {
+                            // Rows before the strip were read with the strip before it.
+                            if feed.is_none() && low + r.start >= line {
+                                ahead.ask(low + r.start - line..low + r.end - line, q * W);
+                            }
+                        });
+                    }
+                    let share = (line + strip).div_ceil(breadth);
+                    for (c, &to) in to.iter().enumerate() {
+                        if let Some(feed) = &feed {
+                            // SAFETY: as before.
+                            unsafe { feed.copy(share) };
+                        }
+                        let shift = to as usize % LINE / W;
+                        // Whether no column ends where this one begins, and none begins where it ends.
+                        let column = first + q + c;
+                        let opens = !wraps || column == 0;
+                        let closes = !wraps || column + 1 == plane.columns.len;
+                        // Line j of the strip holds rows p0 + j * line - shift and on.
+                        for j in 0..lines {
+                            let at = p0 + j * line;
+                            // SAFETY: a whole line of the plane's columns is staged (its first row is at most `line` before p0)
+                            // and aligned by the choice of `shift`; a cut one is copied as far as it is inside.
+                            unsafe {
+                                let staged = stage.add(c * pitch + (line + j * line - shift) * W);
+                                let to = to.cast_mut();
+                                if (at >= shift || !opens) && at + line <= rows + shift {
+                                    let to = to.offset((at as isize - shift as isize) * W as isize);
+                                    for part in (0..LINE).step_by(V::BYTES) {
+                                        V::load(staged.add(part)).stream(to.add(part));
+                                    }
+                                } else if at < shift || closes {
+                                    let begin = at.max(shift) - shift;
+                                    let end = (at + line).max(shift).min(rows + shift) - shift;
+                                    if begin < end {
+                                        let skip = begin + shift - at;
+                                        std::ptr::copy_nonoverlapping(
+                                            staged.add(skip * W),
+                                            to.add(begin * W),
+                                            (end - begin) * W,
+                                        );
+                                    }
                                 }
                             }
                         }
                     }
+                    q += breadth;
                 }
-                q += breadth;
+                if let Some(feed) = feed {
+                    // SAFETY: as before.
+                    unsafe { feed.finish() };
+                }
             }
             p0 += strip;
         }
@@ -256,31 +288,34 @@ struct Group<const ROWS: usize>(MaybeUninit<[[u8; LINE]; ROWS]>);
 ///
 /// As `run`, where the CPU has `L` too; there are at least `16 / W` columns and at most `ROWS` rows, those of a gap included.
 /// Before a gap are more bytes than `V` has.
-pub(crate) struct Packed<'a, V, L, O, const W: usize, const ROWS: usize, const STAGES: usize> {
+pub(crate) struct Packed<'a, V, L, O, R, const W: usize, const ROWS: usize, const STAGES: usize> {
     plane: &'a Plane,
     order: O,
     at: &'a At,
+    room: R,
     /// The vectors of blocks, and those of lines.
     vectors: PhantomData<(V, L)>,
 }
 
-impl<'a, V, L, O, const W: usize, const ROWS: usize, const STAGES: usize>
-    Packed<'a, V, L, O, W, ROWS, STAGES>
+impl<'a, V, L, O, R, const W: usize, const ROWS: usize, const STAGES: usize>
+    Packed<'a, V, L, O, R, W, ROWS, STAGES>
 {
-    pub(crate) fn new(plane: &'a Plane, order: O, at: &'a At) -> Self {
+    pub(crate) fn new(plane: &'a Plane, order: O, at: &'a At, room: R) -> Self {
         let vectors = PhantomData;
         Packed {
             plane,
             order,
             at,
+            room,
             vectors,
         }
     }
 }
 
-impl<V, L, O, const W: usize, const ROWS: usize, const STAGES: usize> Work
-    for Packed<'_, V, L, O, W, ROWS, STAGES>
+impl<V, L, O, R, const W: usize, const ROWS: usize, const STAGES: usize> Work
+    for Packed<'_, V, L, O, R, W, ROWS, STAGES>
 where
+    R: MaybeRoom,
     V: Vector,
     L: Vector,
     O: Order,
@@ -288,7 +323,11 @@ where
     #[inline(always)]
     unsafe fn work(self) {
         let Packed {
-            plane, order, at, ..
+            plane,
+            order,
+            at,
+            mut room,
+            ..
         } = self;
         let (rows, columns) = (plane.rows.len, plane.columns.len);
         // With the gap.
@@ -317,7 +356,13 @@ where
         from.take(&mut plane.rows.cursor(0), at.source, rows.max(n));
         next.take(&mut plane.rows.cursor(0), at.upcoming, rows);
         let onward = plane.is_run(columns * W, at);
-        let ahead = Ahead::new(&from[..rows], &next, columns * W, onward);
+        let bytes = columns * W;
+        let ahead = Ahead::new(&from[..rows], &next, bytes, onward, false);
+        let pieces = room.pieces::<ROWS>(rows.max(n), group * W);
+        if let Some(pieces) = &pieces {
+            // SAFETY: rows of the plane.
+            unsafe { pieces.begin::<V>(&from, bytes) };
+        }
         // The last line is written in part where columns end inside it: by then it is there.
         let mut last = [0];
         plane.columns.read(columns as isize - 1, &mut last);
@@ -332,51 +377,66 @@ where
         let mut pen = unsafe { Pen::<L>::new() };
         let mut q = 0;
         while q < columns {
-            let mut count = group.min(columns - q);
-            if count < 16 / W {
-                (q, count) = (columns - 16 / W, 16 / W);
-                walk = plane.columns.cursor(q);
-            }
-            std::mem::swap(&mut stage, &mut other);
-            to.take(&mut walk, at.destination, count);
-            let mut c = 0;
-            while c < count {
-                let breadth = line.min(count - c).max(16 / W);
-                c = c.min(count - breadth);
-                let offset = (q + c) * W;
-                let places = &from;
-                let of = Listed { places, offset };
-                // SAFETY: all rows and columns q + c.. are of the plane; the stage holds `count` columns of `column`
-                // bytes, and a vector more.
-                unsafe {
-                    let to = Steps {
-                        base: stage.add(c * column),
-                        step: column as isize,
-                    };
-                    if rows <= n {
-                        ahead.ask(0..rows, offset);
-                        let mut b = 0;
-                        while b < breadth {
-                            b = b.min(breadth - 16 / W);
-                            block::<V, W>(
-                                |i| of.at(i).add(b * W),
-                                |m, v| order.mix(v).store(to.at(b + m).cast_mut()),
-                            );
-                            b += 16 / W;
-                        }
-                    } else {
-                        tile::<V, W, false>(of, rows, to, breadth, order, |r| ahead.ask(r, offset));
-                    }
+            let feed = pieces.as_ref();
+            let feed = feed.map(|p| p.feed::<V>(&from, &[], q * W, bytes));
+            let (places, start, stop) = match &feed {
+                Some(feed) => (feed.places, feed.start, feed.end / W),
+                None => (&from[..], 0, columns),
+            };
+            while q < stop {
+                let mut count = group.min(stop - q);
+                if count < 16 / W {
+                    (q, count) = (stop - 16 / W, 16 / W);
+                    walk = plane.columns.cursor(q);
                 }
-                c += breadth;
-            }
-            if STAGES == 1 {
+                std::mem::swap(&mut stage, &mut other);
+                to.take(&mut walk, at.destination, count);
+                let mut c = 0;
+                while c < count {
+                    let breadth = line.min(count - c).max(16 / W);
+                    c = c.min(count - breadth);
+                    let offset = (q + c) * W - start;
+                    let of = Listed { places, offset };
+                    // SAFETY: all rows and columns q + c.. are of the plane; the stage holds `count` columns of `column`
+                    // bytes, and a vector more.
+                    unsafe {
+                        let to = Steps {
+                            base: stage.add(c * column),
+                            step: column as isize,
+                        };
+                        let ask = |r: Range<usize>| match &feed {
+                            Some(feed) => feed.copy(r.len()),
+                            None => ahead.ask(r, offset),
+                        };
+                        if rows <= n {
+                            ask(0..rows);
+                            let mut b = 0;
+                            while b < breadth {
+                                b = b.min(breadth - 16 / W);
+                                block::<V, W>(
+                                    |i| of.at(i).add(b * W),
+                                    |m, v| order.mix(v).store(to.at(b + m).cast_mut()),
+                                );
+                                b += 16 / W;
+                            }
+                        } else {
+                            tile::<V, W, false>(of, rows, to, breadth, order, ask);
+                        }
+                    }
+                    c += breadth;
+                }
+                if STAGES == 1 {
+                    before.clone_from(&to);
+                }
+                // SAFETY: these columns are staged.
+                unsafe { copy_columns(&mut pen, other, &before, column) };
                 before.clone_from(&to);
+                q += count;
             }
-            // SAFETY: these columns are staged.
-            unsafe { copy_columns(&mut pen, other, &before, column) };
-            before.clone_from(&to);
-            q += count;
+            if let Some(feed) = feed {
+                // SAFETY: as before.
+                unsafe { feed.finish() };
+            }
         }
         // SAFETY: as before; the pen copied to columns of the plane.
         unsafe {

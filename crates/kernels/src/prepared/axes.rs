@@ -77,6 +77,7 @@ pub(super) fn plane(
     let (rows, columns) = (outer[d], outer[s]);
     let bytes = || width * outer.iter().map(|l| l.extent).product::<usize>();
     let far = !stream && waits() && bytes() > Caches::of_this_cpu().second / 3;
+    let large = stream && bytes() > Caches::of_this_cpu().last / 5 * 4;
     outer.remove(d.max(s));
     outer.remove(d.min(s));
     // In its place, as it is large.
@@ -87,6 +88,8 @@ pub(super) fn plane(
             columns: Axis::new(columns.extent, columns.destination),
             stream,
             far,
+            large,
+            pieced: false,
             most: if stream { packed_rows(width) } else { 0 },
             gap: None,
             around: Around::default(),
@@ -95,6 +98,7 @@ pub(super) fn plane(
         },
     );
     extend(outer, &mut plane.rows, &mut plane.columns, width);
+    plane.choose_pieces(width);
     // A plane that streams would rather know what is next.
     if !stream {
         plane.around = Around::take(outer);

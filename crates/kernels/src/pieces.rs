@@ -1,0 +1,428 @@
+//! Rows of a strip that are read in pieces, into a part of the second-level cache.
+//!
+//! A line of each row in turn is slow to read where rows lie far apart: memory and the CPU's prefetchers are made for lines
+//! that follow one another, and rows a large power of two apart push each other out of the caches. So while columns of one
+//! piece of all rows are written, the next piece of each row is copied, row after row.
+//!
+//! ```text
+//! for each piece of the strip's rows:           about a KiB of each
+//!     for each block of columns in it:          transposed from where the piece was copied to
+//!         copy as many lines of the next piece, to the other half of the room
+//! ```
+
+use std::cell::Cell;
+use std::hint::black_box;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+use crate::axis::{Axis, Pointers};
+use crate::simd::{LINE, Vector, near};
+
+/// Bytes of a piece, about: f32[128,1000000] to columns took as long with twice as many, and 5 % longer with half.
+const PIECE: usize = 1 << 10;
+/// Bytes from what is copied to what is asked for meanwhile. The same took 30 ms with half or twice as many, and 26 with these.
+const AHEAD: usize = 8 << 10;
+/// Rows that have room for whole pieces, with a line between them.
+const ROWS: usize = 128;
+const HALF: usize = ROWS * (PIECE + LINE);
+
+/// Room for two pieces of every row, which stay in the second-level cache with what is written; and for a line before them.
+#[repr(align(64))]
+pub(crate) struct Room(MaybeUninit<[u8; LINE + 2 * HALF]>);
+
+impl Room {
+    pub(crate) fn new() -> Room {
+        Room(MaybeUninit::uninit())
+    }
+
+    fn halves(&mut self) -> [*mut u8; 2] {
+        let first = self.0.as_mut_ptr().cast::<u8>().wrapping_add(LINE);
+        [first, first.wrapping_add(HALF)]
+    }
+}
+
+/// Whether there is a room, known when kernels are compiled, so that those without pay nothing for it.
+pub(crate) trait MaybeRoom {
+    /// The pieces of strips of at most `N` rows: see [`Pieces::new`].
+    fn pieces<const N: usize>(&mut self, rows: usize, unit: usize) -> Option<Pieces<N>>;
+}
+
+pub(crate) struct NoRoom;
+
+impl MaybeRoom for NoRoom {
+    #[inline(always)]
+    fn pieces<const N: usize>(&mut self, _: usize, _: usize) -> Option<Pieces<N>> {
+        None
+    }
+}
+
+impl MaybeRoom for &mut Room {
+    fn pieces<const N: usize>(&mut self, rows: usize, unit: usize) -> Option<Pieces<N>> {
+        Some(Pieces::new(self, rows, unit))
+    }
+}
+
+/// How strips of at most `N` rows are read in pieces, by way of a room.
+pub(crate) struct Pieces<const N: usize> {
+    /// Where the pieces of the rows are, in either half of the room.
+    halves: [Pointers<N>; 2],
+    /// Bytes of a piece.
+    piece: usize,
+    /// The half that has the present one.
+    here: Cell<usize>,
+}
+
+impl<const N: usize> Pieces<N> {
+    /// For strips of so many rows, at most. The bytes of a piece are a multiple of `unit`, but those of a row's last one.
+    fn new(room: &mut Room, rows: usize, unit: usize) -> Self {
+        // An odd number of lines from one row to the next, which spreads them over the sets of a cache. The last piece may be
+        // up to 15 bytes longer.
+        let lines = (HALF / rows / LINE).min(PIECE / LINE + 1);
+        let pitch = (lines - (lines + 1) % 2) * LINE;
+        let piece = (pitch - LINE) / unit * unit;
+        assert!(piece >= LINE && rows * pitch <= HALF);
+        let axis = Axis::new(rows, pitch as isize);
+        let halves = room.halves().map(|half| {
+            let mut places = Pointers::new();
+            places.take(&mut axis.cursor(0), half, rows);
+            places
+        });
+        Pieces {
+            halves,
+            piece,
+            here: Cell::new(0),
+        }
+    }
+
+    /// Copies the first piece of the first strip, of rows of `end` bytes.
+    ///
+    /// # Safety
+    ///
+    /// As [`Feed::copy`].
+    #[inline(always)]
+    pub(crate) unsafe fn begin<V: Vector>(&self, rows: &[*const u8], end: usize) {
+        let to = &self.halves[self.here.get()];
+        let copying = Copying::<V>::new((rows, 0), self.length(0, end), (rows, self.piece), to);
+        // SAFETY: the caller's promise.
+        unsafe { copying.lines(usize::MAX) };
+    }
+
+    /// The piece of a strip's rows of `end` bytes that begins here, and was copied before. `next` are the rows of the next
+    /// strip, or none.
+    #[inline(always)]
+    pub(crate) fn feed<'a, V: Vector>(
+        &'a self,
+        rows: &'a [*const u8],
+        next: &'a [*const u8],
+        start: usize,
+        end: usize,
+    ) -> Feed<'a, V> {
+        let behind = |(rows, start): (&'a [*const u8], usize)| match start + self.length(start, end)
+        {
+            stop if stop < end => (rows, stop),
+            _ => (next, 0),
+        };
+        let copied = behind((rows, start));
+        let length = self.length(copied.1, end);
+        let to = &self.halves[1 - self.here.get()];
+        Feed {
+            places: &self.halves[self.here.get()],
+            start,
+            end: start + self.length(start, end),
+            copying: Copying::new(copied, length, behind(copied), to),
+            here: &self.here,
+        }
+    }
+
+    /// How long the piece is that begins here in rows of `end` bytes: none is shorter than 16.
+    fn length(&self, start: usize, end: usize) -> usize {
+        match end - start {
+            rest if rest < self.piece + 16 => rest,
+            _ => self.piece,
+        }
+    }
+}
+
+/// A piece of a strip, and the one after it.
+pub(crate) struct Feed<'a, V> {
+    /// Where its rows are, from byte `start` of each on,
+    pub(crate) places: &'a [*const u8],
+    pub(crate) start: usize,
+    /// and up to this one.
+    pub(crate) end: usize,
+    copying: Copying<'a, V>,
+    here: &'a Cell<usize>,
+}
+
+impl<V: Vector> Feed<'_, V> {
+    /// Copies so many lines of the piece after this one.
+    ///
+    /// # Safety
+    ///
+    /// All bytes of all rows are readable, at least a line of each, and the room is writable; the CPU has `V`.
+    #[inline(always)]
+    pub(crate) unsafe fn copy(&self, lines: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { self.copying.lines(lines) }
+    }
+
+    /// Copies what is left: that piece is the present one then.
+    ///
+    /// # Safety
+    ///
+    /// As `copy`.
+    #[inline(always)]
+    pub(crate) unsafe fn finish(self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.copying.lines(usize::MAX) };
+        self.here.set(1 - self.here.get());
+    }
+}
+
+/// A piece of rows that is copied.
+struct Copying<'a, V> {
+    /// The rows, and where it begins in each.
+    from: (&'a [*const u8], usize),
+    length: usize,
+    /// The same of the piece behind it.
+    behind: (&'a [*const u8], usize),
+    /// Rows from one that is copied to one that is asked for.
+    ahead: usize,
+    to: &'a [*const u8],
+    /// The line that is next.
+    row: Cell<usize>,
+    place: Cell<usize>,
+    pace: Pace,
+    vector: PhantomData<V>,
+}
+
+impl<'a, V: Vector> Copying<'a, V> {
+    fn new(
+        from: (&'a [*const u8], usize),
+        length: usize,
+        behind: (&'a [*const u8], usize),
+        to: &'a [*const u8],
+    ) -> Self {
+        Copying {
+            from,
+            length,
+            behind,
+            ahead: AHEAD.div_ceil(length.max(1)),
+            to,
+            row: Cell::new(0),
+            place: Cell::new(0),
+            pace: Pace::new(),
+            vector: PhantomData,
+        }
+    }
+
+    /// Copies so many lines more, as far as there are as many.
+    ///
+    /// # Safety
+    ///
+    /// As [`Feed::copy`].
+    #[inline(always)]
+    unsafe fn lines(&self, count: usize) {
+        let (rows, start) = self.from;
+        let (mut row, mut place) = (self.row.get(), self.place.get());
+        let mut left = count;
+        while left > 0
+            && let (Some(from), Some(to)) = (rows.get(row), self.to.get(row))
+        {
+            let asked = match rows.get(row + self.ahead) {
+                Some(asked) => asked.wrapping_add(start),
+                None => {
+                    let (behind, start) = self.behind;
+                    let asked = behind.get(row + self.ahead - rows.len());
+                    asked.unwrap_or(from).wrapping_add(start)
+                }
+            };
+            let (from, to) = (from.wrapping_add(start), to.cast_mut());
+            let lines = left.min((self.length - place).div_ceil(LINE));
+            left -= lines;
+            let end = place + lines * LINE;
+            // A row may begin inside a line.
+            near(asked.wrapping_add(place));
+            while place < end {
+                near(asked.wrapping_add(place + LINE - 1));
+                // The last line ends where the piece does, and has some bytes of the one before it.
+                let at = place.min(self.length.wrapping_sub(LINE));
+                // SAFETY: a line of the row, which has one; if its last piece is shorter than that, the row has what is before it,
+                // and the room too: a line less of the row before it, as that is as short, or of the other half.
+                unsafe {
+                    for part in (0..LINE).step_by(V::BYTES) {
+                        let at = at.wrapping_add(part);
+                        V::load(from.wrapping_add(at)).store(to.wrapping_add(at));
+                    }
+                }
+                place = self.pace.wait(place) + LINE;
+            }
+            if place >= self.length {
+                (row, place) = (row + 1, 0);
+            }
+        }
+        self.row.set(row);
+        self.place.set(place);
+    }
+}
+
+/// Keeps lines some cycles apart. Asked for as fast as instructions go, a burst of them holds up all that is under way: on a
+/// Zen 5, f32[128,1000000] to columns took 43 ms so, 25 with 6 cycles between two lines, and 30 with 12.
+struct Pace {
+    one: usize,
+    zero: usize,
+}
+
+impl Pace {
+    /// Of numbers that the compiler does not know.
+    #[inline(always)]
+    fn new() -> Pace {
+        Pace {
+            one: black_box(1),
+            zero: black_box(0),
+        }
+    }
+
+    /// The same number, two multiplications later.
+    #[inline(always)]
+    fn wait(&self, number: usize) -> usize {
+        (number.wrapping_mul(self.one) ^ self.zero).wrapping_mul(self.one)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::around::Around;
+    use crate::isa::Isa;
+    use crate::order::Mixed;
+    use crate::plane::{At, Plane};
+    use crate::staged::PACKED;
+
+    /// Moves a plane in pieces, with every instruction set, and compares all bytes of the destination with those of a naive
+    /// move. Columns lie so many bytes apart, the first of them so many behind a line.
+    fn check(width: usize, rows: Axis, columns: usize, apart: usize, shift: usize, swap: bool) {
+        let mut offsets = vec![0; rows.len];
+        rows.read(0, &mut offsets);
+        let lowest = offsets.iter().min().copied().unwrap_or(0);
+        let highest = offsets.iter().max().copied().unwrap_or(0);
+        // Not a byte more than the elements have: what reads more is seen by a sanitizer.
+        let bytes = (highest - lowest) as usize + columns * width;
+        let source: Vec<u8> = (0..bytes).map(|i| (i * 37 + i / 251) as u8).collect();
+        let mut expected = vec![0xa5; shift + (columns - 1) * apart + rows.len * width + LINE];
+        for (p, &offset) in offsets.iter().enumerate() {
+            for q in 0..columns {
+                let from = (offset - lowest) as usize + q * width;
+                let to = &mut expected[shift + q * apart + p * width..][..width];
+                to.copy_from_slice(&source[from..from + width]);
+                if swap {
+                    to.reverse();
+                }
+            }
+        }
+        let plane = Plane {
+            rows,
+            columns: Axis::new(columns, apart as isize),
+            stream: true,
+            far: false,
+            large: true,
+            pieced: true,
+            most: PACKED,
+            gap: None,
+            around: Around::default(),
+            tables: Default::default(),
+            order: swap.then(|| Mixed::reversal(width)),
+        };
+        for &isa in Isa::available() {
+            let mut destination = vec![0xa5; expected.len() + LINE];
+            let start = destination.as_ptr().align_offset(LINE);
+            let destination = &mut destination[start..start + expected.len()];
+            let source = source[lowest.unsigned_abs()..].as_ptr();
+            let at = At {
+                source,
+                destination: destination[shift..].as_mut_ptr(),
+                upcoming: source,
+                aside: None,
+            };
+            // SAFETY: the source has all elements of the plane, and the destination room for them.
+            unsafe { crate::dispatch::plane(isa, &plane, width, &at) };
+            crate::simd::fence();
+            assert!(
+                destination == expected,
+                "{offsets:?}, {columns} columns of {width} bytes {apart} apart from {shift}, {isa:?}"
+            );
+        }
+    }
+
+    /// Bytes of rows: of one piece, of some, and of a last one as short and as long as it gets.
+    const ROW: [usize; 8] = [
+        LINE,
+        PIECE - 16,
+        PIECE,
+        PIECE + 15,
+        PIECE + 16,
+        PIECE + 48,
+        2 * PIECE + LINE,
+        4 * PIECE - 112,
+    ];
+
+    #[test]
+    fn columns_on_lines_are_moved_in_pieces() {
+        for width in [1, 2, 4, 8, 16] {
+            for row in ROW {
+                let (columns, line) = (row / width, LINE / width);
+                for (rows, apart, shift) in [
+                    // Two strips of two lengths; then columns that begin and end inside lines.
+                    (ROWS + 4 * line, 5 * row, 0),
+                    (2 * ROWS + line, row, 0),
+                    (7 * line + 3, row + width, 5 * width % LINE),
+                ] {
+                    let pitch = (rows * width).next_multiple_of(LINE) + LINE;
+                    let rows = Axis::new(rows, apart as isize);
+                    check(width, rows, columns, pitch, shift, false);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn columns_between_lines_are_moved_in_pieces() {
+        for width in [1, 2, 4, 8, 16] {
+            for row in ROW {
+                let (columns, line) = (row / width, LINE / width);
+                for rows in [5 * line + 1, ROWS + 4 * line + 3] {
+                    let column = rows * width;
+                    let rows = Axis::new(rows, (row + 3 * width) as isize);
+                    // Side by side, and apart.
+                    check(width, rows, columns, column, 7 * width % LINE, false);
+                    check(width, rows, columns, column + 5 * width, width, false);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_of_joined_loops_and_elements_in_another_order_are_moved_in_pieces() {
+        for width in [2, 4, 8] {
+            let row = 2 * PIECE + 3 * width;
+            let mut rows = Axis::new(12, -3 * row as isize);
+            rows.join(16, 40 * row as isize);
+            check(width, rows, row / width, 192 * width, 0, true);
+            check(width, rows, row / width, 193 * width, 0, false);
+        }
+    }
+
+    #[test]
+    fn pieces_have_room_for_a_last_one_and_lie_spread_over_the_sets_of_a_cache() {
+        for rows in [17, 96, ROWS, 2 * ROWS, 576] {
+            let mut room = Room::new();
+            let ends = room.halves();
+            let pieces = Pieces::<1024>::new(&mut room, rows, LINE);
+            let pitch = pieces.halves[0][1] as usize - pieces.halves[0][0] as usize;
+            assert!(pitch >= pieces.piece + LINE, "{rows} rows");
+            assert_eq!(pitch / LINE % 2, 1, "{rows} rows");
+            let last = pieces.halves[0][rows - 1] as usize + pieces.piece + 15;
+            assert!(last + LINE <= ends[1] as usize + 16, "{rows} rows");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Planes whose columns are written straight from registers, strip by strip.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use crate::ahead::Ahead;
+use crate::axis::Pointers;
+use crate::block::{Listed, tile};
+use crate::cached::{ROOM, slots};
+use crate::order::Order;
+use crate::pieces::MaybeRoom;
+use crate::plane::{At, PAGE, Plane};
+use crate::simd::{LINE, Vector, Work};
+use crate::tuning::{FAR, followed, followed_far, is_zen5};
+
+/// Rows of a strip, at most,
+pub(crate) const STRIP: usize = 128;
+/// or of a strip of bytes that is walked, so that what it writes to a column is not too short.
+const TALL: usize = 2 * STRIP;
+/// Lines of a column that a strip of rows writes at most if these are followed one by one: as many are written as fast as
+/// more, and fewer rows leave more room in the caches.
+const LINES: usize = 4;
+/// Lines of a column that a strip of elements of 8 and 16 bytes writes on a Zen 5: f64[5000,5003] to columns took 8.0 ms by 2
+/// of them, 8.7 by 4 and 10.3 by 16, c128[300,60001] 11.8, 20.6 and 18.0. One is too few: 9.3 and 13.8.
+const ZEN5_LINES: usize = 2;
+/// Rows a multiple of so many bytes apart share the slots of the second-level cache, so that nothing is kept there for them: on
+/// a Zen 5, f32[512,131072] took 28 ms by 32 rows and 24 by 128.
+const SPAN: usize = 64 << 10;
+/// The least bytes of rows of which it matters how many a CPU's prefetcher follows where they lie far apart.
+const FOLLOWED: usize = 1 << 10;
+
+/// How many rows a strip has, a line's or a few times as many: so few that the CPU's own prefetcher follows them all, or
+/// where it can't, as many as it takes to write a good piece of every column.
+pub(crate) fn strip<const W: usize>(plane: &Plane) -> usize {
+    let (line, most) = (LINE / W, if W == 1 { TALL } else { STRIP });
+    let most = match W {
+        8 if plane.pieced => STRIP / 2,
+        8 | 16 if is_zen5() => ZEN5_LINES * line,
+        _ => most,
+    };
+    // Rows that share a page are followed as one, as long as their lines don't push each other out of the first-level
+    // cache.
+    let stride = plane.rows.first_stride();
+    let shared = PAGE / stride.unsigned_abs().clamp(1, PAGE);
+    let far = stride.unsigned_abs() >= FAR
+        && !stride.unsigned_abs().is_multiple_of(SPAN)
+        && plane.columns.len * W >= FOLLOWED
+        && !plane.pieced;
+    let followed = if far { followed_far() } else { followed() };
+    let room = (ROOM * slots(stride)).max(followed);
+    let rows = match followed {
+        usize::MAX => usize::MAX,
+        followed => followed.min(LINES * line),
+    };
+    match rows.saturating_mul(shared).min(room) {
+        few if few < line => STRIP,
+        rows => (rows / line * line).min(most),
+    }
+}
+
+/// How many rows strips have that are about as long as one another: few rows in the last one would not be enough to ask
+/// for all that comes after it. At most `most`, which is whole lines of so many rows.
+pub(crate) fn even(rows: usize, most: usize, line: usize) -> usize {
+    rows.div_ceil(rows.div_ceil(most)).next_multiple_of(line)
+}
+
+/// Moves the rows `first..end` straight from registers to the destination.
+///
+/// # Safety (of `work`)
+///
+/// As `run`. `end - first` is at least `V::BYTES / W`, and there are at least `16 / W` columns; if `STREAM`, the rows are
+/// whole lines that start on lines of every column, or one `V` that starts at a multiple of its bytes.
+pub(crate) struct Strips<'a, V, O, R, const W: usize, const STREAM: bool> {
+    plane: &'a Plane,
+    order: O,
+    at: &'a At,
+    first: usize,
+    end: usize,
+    room: R,
+    vector: PhantomData<V>,
+}
+
+impl<'a, V, O, R, const W: usize, const STREAM: bool> Strips<'a, V, O, R, W, STREAM> {
+    pub(crate) fn new(plane: &'a Plane, order: O, at: &'a At, rows: Range<usize>, room: R) -> Self {
+        Strips {
+            plane,
+            order,
+            at,
+            first: rows.start,
+            end: rows.end,
+            room,
+            vector: PhantomData,
+        }
+    }
+}
+
+impl<V: Vector, O: Order, R: MaybeRoom, const W: usize, const STREAM: bool> Work
+    for Strips<'_, V, O, R, W, STREAM>
+{
+    #[inline(always)]
+    unsafe fn work(self) {
+        let Strips {
+            plane,
+            order,
+            at,
+            first,
+            end,
+            mut room,
+            ..
+        } = self;
+        let &At {
+            source,
+            destination,
+            upcoming,
+            ..
+        } = at;
+        let (n, group) = (V::BYTES / W, LINE / W);
+        let columns = plane.columns.len;
+        let onward = plane.is_run(columns * W, at);
+        // Rows of a run need not be followed.
+        let least = if onward { STRIP } else { 0 };
+        let most = strip::<W>(plane).max(least);
+        let strip = even(end - first, most, group);
+        let (mut from, mut next) = (Pointers::<TALL>::new(), Pointers::<TALL>::new());
+        let mut to = Pointers::<LINE>::new();
+        let mut down = plane.rows.cursor(first);
+        next.take(&mut down, source, strip.min(end - first));
+        let (bytes, large) = (columns * W, STREAM && plane.large);
+        let pieces = room.pieces::<TALL>(strip, LINE);
+        if let Some(pieces) = &pieces {
+            // SAFETY: rows of the plane.
+            unsafe { pieces.begin::<V>(&next, bytes) };
+        }
+        let mut p = first;
+        while p < end {
+            let mut count = strip.min(end - p);
+            if count < n {
+                (p, count) = (end - n, n);
+                from.take(&mut plane.rows.cursor(p), source, count);
+            } else {
+                from.clone_from(&next);
+                if p + count < end {
+                    next.take(&mut down, source, strip.min(end - p - count));
+                } else if STREAM {
+                    let mut down = plane.rows.cursor(first);
+                    next.take(&mut down, upcoming, strip.min(end - first));
+                }
+            }
+            let ahead = Ahead::new(&from[..count], &next, bytes, onward, large);
+            let more = if p + count < end { &next[..] } else { &[] };
+            let mut along = plane.columns.cursor(0);
+            let mut q = 0;
+            while q < columns {
+                let feed = pieces.as_ref();
+                let feed = feed.map(|p| p.feed::<V>(&from[..count], more, q * W, bytes));
+                let (places, start, stop) = match &feed {
+                    Some(feed) => (feed.places, feed.start, feed.end / W),
+                    None => (&from[..], 0, columns),
+                };
+                while q < stop {
+                    let mut breadth = group.min(stop - q);
+                    if breadth < 16 / W {
+                        (q, breadth) = (stop - 16 / W, 16 / W);
+                        along = plane.columns.cursor(q);
+                    }
+                    to.take(&mut along, destination, breadth);
+                    let rows = Listed {
+                        places,
+                        offset: q * W - start,
+                    };
+                    let to = Listed {
+                        places: &to,
+                        offset: p * W,
+                    };
+                    // SAFETY: rows p..p + count are in the strip, columns q..q + breadth on the axis, and where the feed says. All
+                    // rows are of the plane; where there is a room, they are longer than a line. Alignment by the caller's promise.
+                    unsafe {
+                        let ask = |r: Range<usize>| match &feed {
+                            Some(feed) => feed.copy(r.len()),
+                            None => ahead.ask(r, q * W),
+                        };
+                        tile::<V, W, STREAM>(rows, count, to, breadth, order, ask);
+                    }
+                    q += breadth;
+                }
+                if let Some(feed) = feed {
+                    // SAFETY: as before.
+                    unsafe { feed.finish() };
+                }
+            }
+            p += count;
+        }
+    }
+}
