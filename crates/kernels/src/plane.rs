@@ -36,10 +36,10 @@ const RUN: usize = 256 << 10;
 pub(crate) const WALK: usize = 2 << 10;
 /// Bytes of a page, and of the slots of a first-level cache: rows a multiple of it apart push each other out.
 pub(crate) const PAGE: usize = 4096;
-/// On a Zen 5, the most rows that are followed,
-const FEW: usize = 32;
-/// and the least bytes of a plane of more: before its first piece is copied, nothing is written.
-const LARGE: usize = 4 << 20;
+/// On a Zen 5, the fewest rows that are read in pieces,
+const FEWEST: usize = 32;
+/// and the least bytes of all: before the first piece is copied, nothing is written.
+pub(crate) const LARGE: usize = 4 << 20;
 /// The most places of an axis that has a table.
 const TABLE: usize = 2048;
 
@@ -132,7 +132,7 @@ impl Plane {
     /// push each other out of the caches, and where so few elements of 8 bytes are a strip.
     pub(crate) fn choose_pieces(&mut self, width: usize) {
         let (rows, row) = (self.rows.len, self.columns.len * width);
-        let much = rows > FEW && row >= WALK && rows * row >= LARGE;
+        let much = rows >= FEWEST && row >= WALK && rows * row >= LARGE;
         if !self.large || !much || !is_zen5() {
             return;
         }
@@ -391,7 +391,8 @@ mod tests {
             (8, 1024, 65536, 69632, 8192, true),
             (8, 1024, 300_000, 300_008, 8192, true),
             (16, 1024, 65536, 65536, 16384, false),
-            (4, 32, 1 << 20, 1 << 20, 128, false),
+            (4, 31, 1 << 20, 1 << 20, 128, false),
+            (4, 32, 1 << 20, 1 << 20, 128, true),
             (4, 4096, 1024, 4096, 16384, false),
             (4, 1024, 2048, 4096, 4096, false),
         ];

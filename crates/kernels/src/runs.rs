@@ -14,13 +14,16 @@ use crate::axis::{Axis, Pointers};
 use crate::cell::{Cell, Gathered, Transposed};
 use crate::onward::Onward;
 use crate::pen::Pen;
-use crate::plane::At;
+use crate::pieces::Room;
+use crate::plane::{At, LARGE, WALK};
 use crate::simd::{LINE, Set, Vector, Work, near, own, prefetch};
 use crate::strips::even;
-use crate::tuning::{followed_far, waits};
+use crate::tuning::{followed_far, is_zen5, waits};
 
+mod pieced;
 mod staged;
 
+use pieced::Pieced;
 use staged::{Stage, Staged};
 
 /// The most rows of a strip.
@@ -32,6 +35,10 @@ const AHEAD: usize = 64 << 10;
 const ROW_AHEAD: (usize, usize) = (256, 4 << 10);
 /// Bytes of runs from which on they are streamed right from the source: on Intel's CPUs, and on others.
 const LONG: (usize, usize) = (4 * LINE, 2 * LINE + LINE / 2);
+/// On a Zen 5, the longest runs that are read in pieces, and the fewest rows of them: f32[300,1000,128]{2,0,1} from row-major takes
+/// 6.6 ms so and 8.9 otherwise, twice as long runs as long either way.
+const SHORT: usize = PIECE / 16;
+const FEWEST: usize = 12;
 /// How many columns' places are found at once.
 const PLACES: usize = 64;
 /// How many bytes of pieces before one the lines are asked for that it writes parts of.
@@ -54,10 +61,27 @@ pub(crate) struct Runs {
     pub(crate) run: usize,
     /// How a run is put in order, if its elements change places; then it is at most a stage long.
     pub(crate) cell: Option<Cell>,
+    /// Whether its rows are read in [pieces](crate::pieces), where runs are whole lines of the destination.
+    pub(crate) pieced: bool,
     /// Source offsets by place in the destination's pieces.
     pub(crate) rows: Axis,
     /// Destination offsets by place in the source's pieces.
     pub(crate) columns: Axis,
+}
+
+impl Runs {
+    /// Chooses whether its rows are read in pieces.
+    pub(crate) fn choose_pieces(&mut self) {
+        let (rows, row) = (self.rows.len, self.columns.len * self.run);
+        let much = rows >= FEWEST && row >= WALK && rows * row >= LARGE;
+        self.pieced = much && self.run <= SHORT && is_zen5();
+    }
+
+    /// Whether all runs are whole lines of the destination.
+    fn is_on_lines(&self, at: &At) -> bool {
+        (self.run | at.destination as usize).is_multiple_of(LINE)
+            && self.columns.is_multiple_of(LINE as isize)
+    }
 }
 
 /// Moves all runs of a source in the caches.
@@ -143,9 +167,29 @@ pub(crate) unsafe fn run<S: Set>(runs: &Runs, at: &At) {
     // SAFETY: the caller's promise, passed on whole.
     unsafe {
         match &runs.cell {
+            None if runs.pieced && runs.is_on_lines(at) => in_pieces::<S>(runs, at),
             None => strips::<S, _>(runs, at, Same),
             Some(cell) => mixed::<S>(runs, cell, at),
         }
+    }
+}
+
+/// As `run`, in pieces; apart from others, as these have no use for so large a stack.
+///
+/// # Safety
+///
+/// As `run`; all runs are whole lines in the destination.
+#[inline(never)]
+unsafe fn in_pieces<S: Set>(runs: &Runs, at: &At) {
+    let mut room = Room::new();
+    // SAFETY: the caller's promise.
+    unsafe {
+        S::enter(Pieced::<S::Wide> {
+            runs,
+            at,
+            room: &mut room,
+            vector: PhantomData,
+        })
     }
 }
 
@@ -233,12 +277,7 @@ struct Strips<'a, P, V> {
 impl<P: Piece, V: Vector> Work for Strips<'_, P, V> {
     #[inline(always)]
     unsafe fn work(self) {
-        let &Runs {
-            run,
-            ref rows,
-            ref columns,
-            ..
-        } = self.runs;
+        let &Runs { run, ref rows, .. } = self.runs;
         let &At {
             source,
             destination,
@@ -247,8 +286,7 @@ impl<P: Piece, V: Vector> Work for Strips<'_, P, V> {
         } = self.at;
         let most = (PIECE / run).clamp(1, STRIP.min(followed_far()));
         let strip = even(rows.len, most, 1);
-        let whole_lines = (run | destination as usize).is_multiple_of(LINE)
-            && columns.is_multiple_of(LINE as isize);
+        let whole_lines = self.runs.is_on_lines(self.at);
         let long = if waits() { LONG.0 } else { LONG.1 };
         let straight = P::SAME && (whole_lines || run >= long);
         let (mut from, mut next) = (Pointers::<STRIP>::new(), Pointers::<STRIP>::new());

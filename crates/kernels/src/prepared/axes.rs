@@ -120,12 +120,15 @@ pub(super) fn runs(outer: &mut Loops, run: usize, cell: Option<Cell>) -> Runs {
         columns = Axis::new(l.extent, l.destination);
     }
     extend(outer, &mut rows, &mut columns, run);
-    Runs {
+    let mut runs = Runs {
         run,
         cell,
+        pieced: false,
         rows,
         columns,
-    }
+    };
+    runs.choose_pieces();
+    runs
 }
 
 /// Bytes of the destination that columns of a plane have that are long enough while its rows are shorter than [`WALK`].
