@@ -118,7 +118,7 @@ Example:
              transpose; 9 elements of padding are filled with zero
     reads    24 bytes (24B)
     writes   60 bytes (60B)
-    extra    0 bytes (0B) of heap, 327680 bytes (320.0K) of stack
+    extra    0 bytes (0B) of heap, 524288 bytes (512.0K) of stack
 
     1 box to move: (extent, source stride, destination stride) in units of 4 bytes, outermost first
       from 0 to 0: (2, 3, 1) (3, 1, 3)
@@ -141,7 +141,7 @@ A side may be a strided part of a buffer: rows of 3 floats every 16 bytes, behin
              transpose
     reads    24 bytes (24B)
     writes   24 bytes (24B)
-    extra    0 bytes (0B) of heap, 327680 bytes (320.0K) of stack
+    extra    0 bytes (0B) of heap, 524288 bytes (512.0K) of stack
 
     1 box to move: (extent, source stride, destination stride) in units of 4 bytes, outermost first
       from 16 to 0: (2, 4, 1) (3, 1, 2)
@@ -167,7 +167,7 @@ Inside one buffer, with no more memory from the allocator than --memory says:
     buffer   134217728 bytes (128.00M)
     moves    268402688 bytes (255.97M)
     fills    0 bytes (0B)
-    extra    0 bytes (0B) of heap, 393216 bytes (384.0K) of stack
+    extra    0 bytes (0B) of heap, 589824 bytes (576.0K) of stack
 
     2 steps, one after another:
       swap in pairs: 4096 x 4096 blocks of 8 bytes

@@ -111,7 +111,7 @@ fn people_read_loops_outermost_first() {
     for line in [
         "  class    retile",
         "  writes   4096000 bytes (3.91M)",
-        "  extra    0 bytes (0B) of heap, 327680 bytes (320.0K) of stack",
+        "  extra    0 bytes (0B) of heap, 524288 bytes (512.0K) of stack",
         "  2 boxes to move: (extent, source stride, destination stride) in units of 4 bytes, outermost first",
         "    from 896 to 7168: (125, 8000, 8192) (8, 1000, 128) (104, 1, 1)",
         "  1 box to fill: (extent, destination stride)",

@@ -31,6 +31,7 @@ const HALF: usize = ROWS * (PIECE + LINE);
 pub(crate) struct Room(MaybeUninit<[u8; LINE + 2 * HALF]>);
 
 impl Room {
+    #[inline(always)]
     pub(crate) fn new() -> Room {
         Room(MaybeUninit::uninit())
     }
@@ -159,7 +160,8 @@ impl<V: Vector> Feed<'_, V> {
     ///
     /// # Safety
     ///
-    /// All bytes of all rows are readable, at least a line of each, and the room is writable; the CPU has `V`.
+    /// All bytes of all rows are readable, and of each a line, which may begin before it; the room is writable. The CPU has
+    /// `V`.
     #[inline(always)]
     pub(crate) unsafe fn copy(&self, lines: usize) {
         // SAFETY: the caller's promise.
@@ -245,14 +247,14 @@ impl<'a, V: Vector> Copying<'a, V> {
             near(asked.wrapping_add(place));
             while place < end {
                 near(asked.wrapping_add(place + LINE - 1));
-                // The last line ends where the piece does, and has some bytes of the one before it.
-                let at = place.min(self.length.wrapping_sub(LINE));
-                // SAFETY: a line of the row, which has one; if its last piece is shorter than that, the row has what is before it,
-                // and the room too: a line less of the row before it, as that is as short, or of the other half.
+                // The last line ends where the piece does, and has some bytes of what is before it.
+                let at = (place as isize).min(self.length as isize - LINE as isize);
+                // SAFETY: a line of the row. If the piece is shorter, the row has what is before it, and the room too: that is behind
+                // the row before it, whose piece is as short, or behind the last row of the other half, or before the room's halves.
                 unsafe {
                     for part in (0..LINE).step_by(V::BYTES) {
-                        let at = at.wrapping_add(part);
-                        V::load(from.wrapping_add(at)).store(to.wrapping_add(at));
+                        let at = at + part as isize;
+                        V::load(from.wrapping_offset(at)).store(to.wrapping_offset(at));
                     }
                 }
                 place = self.pace.wait(place) + LINE;

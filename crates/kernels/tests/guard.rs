@@ -82,6 +82,39 @@ fn matrices_of_all_widths() {
     }
 }
 
+/// More than a last-level cache of 32 MiB holds, which some CPUs read in pieces: columns side by side, on lines, and between
+/// them; rows that push each other out of the caches; runs of two lines.
+#[test]
+fn large_planes() {
+    let matrix = |(rows, columns): (usize, usize), row: usize, column: usize| Case {
+        width: 4,
+        source: 0,
+        destination: 0,
+        loops: vec![l(rows, row as isize, 4), l(columns, 4, column as isize)],
+    };
+    let runs = Case {
+        width: 1,
+        source: 0,
+        destination: 0,
+        loops: vec![
+            l(101, 2200 * 128, 128),
+            l(2200, 128, 102 * 128),
+            l(128, 1, 1),
+        ],
+    };
+    for case in [
+        matrix((100, 70_003), 4 * 70_003, 400),
+        matrix((1040, 7001), 4 * 7001, 4160),
+        matrix((1001, 7003), 7 << 12, 4004),
+        // Last pieces of 16 bytes, of a row and of a panel.
+        matrix((100, 70_916), 4 * 70_916, 400),
+        matrix((1999, 4100), 5 << 12, 4 * 1999),
+        runs,
+    ] {
+        runs_between_guards(&case);
+    }
+}
+
 #[test]
 fn runs_of_all_lengths() {
     for run in (1..140).chain([255, 256, 257, 1000, 8192, 8193, 20_000]) {

@@ -35,8 +35,8 @@ impl fmt::Display for ExtraMemory {
 /// Bytes of heap that a thread takes to be given work.
 pub(crate) const THREAD_HEAP: usize = 2 << 10;
 
-/// Bytes of stack that the kernels take, with those that call them.
-pub(crate) const KERNEL_STACK: usize = 320 << 10;
+/// Bytes of stack that the kernels take, with those that call them: most of it is room for pieces of rows.
+pub(crate) const KERNEL_STACK: usize = 512 << 10;
 
 /// Bytes of heap that a thread takes to cut pieces out of boxes.
 pub(crate) const PIECE_HEAP: usize = 32 << 10;

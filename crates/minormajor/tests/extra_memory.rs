@@ -46,7 +46,7 @@ fn within(what: impl Debug, extra: ExtraMemory, threads: usize, run: impl Fn() +
 
 /// Large enough for windows, parts and threads; tiles, padding, and layouts that no boxes
 /// describe, of few dimensions and of many.
-const PAIRS: [(&str, &str); 16] = [
+const PAIRS: [(&str, &str); 20] = [
     ("u8[3,5]{1,0}", "u8[3,5]{0,1}"),
     ("f32[1049,2503]{1,0}", "f32[1049,2503]{0,1}"),
     ("u8[4099,2101]{1,0}", "u8[4099,2101]{0,1}"),
@@ -69,6 +69,12 @@ const PAIRS: [(&str, &str); 16] = [
         "bf16[149,30011]{1,0}",
         "bf16[149,30011]{0,1:PAD(151,30100)}",
     ),
+    // More than a last-level cache of 32 MiB holds, whose rows are read in pieces by some CPUs: packed, in strips, staged, and
+    // of runs.
+    ("f32[100,70003]{1,0}", "f32[100,70003]{0,1}"),
+    ("f32[1040,7001]{1,0}", "f32[1040,7001]{0,1}"),
+    ("f32[1001,8192]{1,0}", "f32[1001,8192]{0,1}"),
+    ("f32[101,2200,32]{2,1,0}", "f32[101,2200,32]{2,0,1}"),
     // Of short runs, and so large that it is moved block by block past most caches.
     (
         "f32[12,27,40,13,13,6]{5,4,3,2,1,0}",
