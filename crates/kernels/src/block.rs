@@ -310,11 +310,16 @@ pub(crate) unsafe fn tile<V: Vector, const W: usize, const STREAM: bool>(
                     if STREAM { v.stream(to) } else { v.store(to) }
                 };
                 if wide && pair {
-                    squares::<V, W, 2>(row, put, |row| {
-                        if q == 0 {
-                            ask(r + row..r + row + V::BYTES / 16);
-                        }
-                    });
+                    squares::<V, W, 2>(
+                        row,
+                        put,
+                        #[inline(always)]
+                        |row| {
+                            if q == 0 {
+                                ask(r + row..r + row + V::BYTES / 16);
+                            }
+                        },
+                    );
                 } else if wide {
                     squares::<V, W, 1>(row, put, |_| ());
                 } else {

@@ -14,7 +14,9 @@ use std::cell::Cell;
 use std::hint::black_box;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
+use crate::ahead::Ahead;
 use crate::axis::{Axis, Pointers};
 use crate::simd::{LINE, Vector, near};
 
@@ -178,6 +180,26 @@ impl<V: Vector> Feed<'_, V> {
         // SAFETY: the caller's promise.
         unsafe { self.copying.lines(usize::MAX) };
         self.here.set(1 - self.here.get());
+    }
+}
+
+/// Copies as many lines of what comes next as there are of these rows, which are read at `offset` now; or asks for them, where
+/// nothing is copied. No closure, as those are not always compiled for the instruction set.
+///
+/// # Safety
+///
+/// As [`Feed::copy`].
+#[inline(always)]
+pub(crate) unsafe fn bring<V: Vector>(
+    feed: &Option<Feed<'_, V>>,
+    ahead: &Ahead<'_>,
+    rows: Range<usize>,
+    offset: usize,
+) {
+    match feed {
+        // SAFETY: the caller's promise.
+        Some(feed) => unsafe { feed.copy(rows.len()) },
+        None => ahead.ask(rows, offset),
     }
 }
 

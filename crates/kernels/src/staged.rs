@@ -11,14 +11,13 @@
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
-use std::ops::Range;
 
 use crate::ahead::{AHEAD, Ahead};
 use crate::axis::Pointers;
 use crate::block::{Listed, Places, Steps, block, tile};
 use crate::order::Order;
 use crate::pen::Pen;
-use crate::pieces::MaybeRoom;
+use crate::pieces::{MaybeRoom, bring};
 use crate::plane::{At, Plane};
 use crate::simd::{LINE, Vector, Work, own, prefetch};
 use crate::strips::{even, strip};
@@ -404,12 +403,8 @@ where
                             base: stage.add(c * column),
                             step: column as isize,
                         };
-                        let ask = |r: Range<usize>| match &feed {
-                            Some(feed) => feed.copy(r.len()),
-                            None => ahead.ask(r, offset),
-                        };
                         if rows <= n {
-                            ask(0..rows);
+                            bring(&feed, &ahead, 0..rows, offset);
                             let mut b = 0;
                             while b < breadth {
                                 b = b.min(breadth - 16 / W);
@@ -420,7 +415,15 @@ where
                                 b += 16 / W;
                             }
                         } else {
-                            tile::<V, W, false>(of, rows, to, breadth, order, ask);
+                            tile::<V, W, false>(
+                                of,
+                                rows,
+                                to,
+                                breadth,
+                                order,
+                                #[inline(always)]
+                                |r| bring(&feed, &ahead, r, offset),
+                            );
                         }
                     }
                     c += breadth;

@@ -8,7 +8,7 @@ use crate::axis::Pointers;
 use crate::block::{Listed, tile};
 use crate::cached::{ROOM, slots};
 use crate::order::Order;
-use crate::pieces::MaybeRoom;
+use crate::pieces::{MaybeRoom, bring};
 use crate::plane::{At, PAGE, Plane};
 use crate::simd::{LINE, Vector, Work};
 use crate::tuning::{FAR, followed, followed_far, is_zen5};
@@ -175,11 +175,15 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize, const STREAM: bool> Work
                     // SAFETY: rows p..p + count are in the strip, columns q..q + breadth on the axis, and where the feed says. All
                     // rows are of the plane; where there is a room, they are longer than a line. Alignment by the caller's promise.
                     unsafe {
-                        let ask = |r: Range<usize>| match &feed {
-                            Some(feed) => feed.copy(r.len()),
-                            None => ahead.ask(r, q * W),
-                        };
-                        tile::<V, W, STREAM>(rows, count, to, breadth, order, ask);
+                        tile::<V, W, STREAM>(
+                            rows,
+                            count,
+                            to,
+                            breadth,
+                            order,
+                            #[inline(always)]
+                            |r| bring(&feed, &ahead, r, q * W),
+                        );
                     }
                     q += breadth;
                 }
