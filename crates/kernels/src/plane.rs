@@ -133,18 +133,19 @@ impl Plane {
     pub(crate) fn choose_pieces(&mut self, width: usize) {
         let (rows, row) = (self.rows.len, self.columns.len * width);
         let much = rows >= FEWEST && row >= WALK && rows * row >= LARGE;
-        if !self.large || !much || !is_zen5() {
-            return;
-        }
+        self.pieced = self.large && much && is_zen5() && self.suits_pieces(width);
+    }
+
+    fn suits_pieces(&self, width: usize) -> bool {
         let apart = self.rows.first_stride().unsigned_abs();
         let crowded = apart.is_multiple_of(PAGE);
         let on_lines = self.columns.is_multiple_of(LINE as isize);
-        self.pieced = match width {
+        match width {
             1 | 2 => on_lines || crowded,
             4 => on_lines || crowded || self.is_side_by_side(width),
             8 => apart >= FAR || crowded,
             _ => false,
-        };
+        }
     }
 
     /// Whether its columns follow one another, and are few enough rows to be packed.
@@ -374,6 +375,26 @@ unsafe fn streamed<S: Set, V: Vector, O: Order, const W: usize>(
 }
 
 #[cfg(test)]
+impl Plane {
+    /// A plane that streams, with nothing around it.
+    pub(crate) fn streaming(rows: Axis, columns: Axis, pieced: bool) -> Plane {
+        Plane {
+            rows,
+            columns,
+            stream: true,
+            far: false,
+            large: true,
+            pieced,
+            most: PACKED,
+            gap: None,
+            around: Around::default(),
+            tables: Default::default(),
+            order: None,
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::isa::Isa;
@@ -398,24 +419,18 @@ mod tests {
         ];
         for (width, rows, row, apart, pitch, suits) in cases {
             for large in [true, false] {
+                let rows = Axis::new(rows, apart);
+                let columns = Axis::new(row / width, pitch);
                 let mut plane = Plane {
-                    rows: Axis::new(rows, apart),
-                    columns: Axis::new(row / width, pitch),
-                    stream: true,
-                    far: false,
                     large,
-                    pieced: false,
-                    most: PACKED,
-                    gap: None,
-                    around: Around::default(),
-                    tables: Default::default(),
-                    order: None,
+                    ..Plane::streaming(rows, columns, false)
                 };
                 plane.choose_pieces(width);
                 assert_eq!(
                     plane.pieced,
                     large && suits && is_zen5(),
-                    "{rows} rows of {row} bytes {apart} apart, of {width}"
+                    "{} rows of {row} bytes {apart} apart, of {width}",
+                    rows.len
                 );
             }
         }
@@ -439,18 +454,12 @@ mod tests {
                     expected[at..at + width].copy_from_slice(element);
                 }
                 for most in [PACKED, staged::TALL] {
+                    let down = Axis::new(rows, (columns * width) as isize);
+                    let along = Axis::new(columns, (rows * width) as isize);
                     let plane = Plane {
-                        rows: Axis::new(rows, (columns * width) as isize),
-                        columns: Axis::new(columns, (rows * width) as isize),
-                        stream: true,
-                        far: false,
                         large: false,
-                        pieced: false,
                         most,
-                        gap: None,
-                        around: Around::default(),
-                        tables: Default::default(),
-                        order: None,
+                        ..Plane::streaming(down, along, false)
                     };
                     for &isa in Isa::available() {
                         let mut destination = vec![0xa5; expected.len() + LINE];

@@ -17,7 +17,7 @@ use crate::axis::Pointers;
 use crate::block::{Listed, Places, Steps, block, tile};
 use crate::order::Order;
 use crate::pen::Pen;
-use crate::pieces::{MaybeRoom, bring};
+use crate::pieces::{MaybeRoom, bring, places};
 use crate::plane::{At, Plane};
 use crate::simd::{LINE, Vector, Work, own, prefetch};
 use crate::strips::{even, strip};
@@ -134,7 +134,8 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize> Staged<'_, V, O, R, W> {
         let bytes = columns * W;
         let pieces = self.room.pieces::<ROWS>(line + strip, LINE);
         if let Some(pieces) = &pieces {
-            // SAFETY: rows of the plane, or those of a column before that can be read, as `wraps` has seen.
+            // SAFETY: all bytes of these rows are readable, those of a column before too, as `wraps` has seen. A line of each is, as
+            // `pieced` says; of a last panel that is narrower, there are the columns before it. The CPU has `V`.
             unsafe { pieces.begin::<V>(&next, bytes) };
         }
         let mut p0 = 0;
@@ -160,12 +161,10 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize> Staged<'_, V, O, R, W> {
             let mut walk = plane.columns.cursor(first);
             let mut q = 0;
             while q < columns {
-                let feed = pieces.as_ref();
-                let feed = feed.map(|p| p.feed::<V>(&from, more, q * W, bytes));
-                let (places, start, stop) = match &feed {
-                    Some(feed) => (feed.places, feed.start, feed.end / W),
-                    None => (&from[..], 0, columns),
-                };
+                let pieces = pieces.as_ref();
+                let feed = pieces.map(|p| p.feed::<V>(&from, more, q * W, bytes));
+                let (places, start, end) = places(&feed, &from, bytes);
+                let stop = end / W;
                 while q < stop {
                     let mut breadth = line.min(stop - q);
                     if breadth < 16 / W {
@@ -182,7 +181,7 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize> Staged<'_, V, O, R, W> {
                         places: &places[low..],
                         offset: q * W - start,
                     };
-                    // SAFETY: `from` has line + strip pointers to rows of the plane, and `high` is at most that. Where columns wrap,
+                    // SAFETY: `places` are line + strip pointers to rows of the plane, or to their pieces, and `high` is at most that. Where columns wrap,
                     // the first ones are an element before their rows: of the first column that is no element of the plane, but
                     // behind its lowest one, as `wraps` has seen, and so readable. The stage has as many columns as a line has
                     // elements, of pitch bytes each.
@@ -201,7 +200,7 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize> Staged<'_, V, O, R, W> {
                     let share = (line + strip).div_ceil(breadth);
                     for (c, &to) in to.iter().enumerate() {
                         if let Some(feed) = &feed {
-                            // SAFETY: as before.
+                            // SAFETY: as of those that `begin` copied: rows of this strip or of the next one.
                             unsafe { feed.copy(share) };
                         }
                         let shift = to as usize % LINE / W;
@@ -240,7 +239,7 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize> Staged<'_, V, O, R, W> {
                     q += breadth;
                 }
                 if let Some(feed) = feed {
-                    // SAFETY: as before.
+                    // SAFETY: as of those that `begin` copied.
                     unsafe { feed.finish() };
                 }
             }
@@ -359,7 +358,7 @@ where
         let ahead = Ahead::new(&from[..rows], &next, bytes, onward, false);
         let pieces = room.pieces::<ROWS>(rows.max(n), group * W);
         if let Some(pieces) = &pieces {
-            // SAFETY: rows of the plane.
+            // SAFETY: all bytes of these rows are readable, and a line of each, as `pieced` says; the CPU has `V`.
             unsafe { pieces.begin::<V>(&from, bytes) };
         }
         // The last line is written in part where columns end inside it: by then it is there.
@@ -376,12 +375,10 @@ where
         let mut pen = unsafe { Pen::<L>::new() };
         let mut q = 0;
         while q < columns {
-            let feed = pieces.as_ref();
-            let feed = feed.map(|p| p.feed::<V>(&from, &[], q * W, bytes));
-            let (places, start, stop) = match &feed {
-                Some(feed) => (feed.places, feed.start, feed.end / W),
-                None => (&from[..], 0, columns),
-            };
+            let pieces = pieces.as_ref();
+            let feed = pieces.map(|p| p.feed::<V>(&from, &[], q * W, bytes));
+            let (places, start, end) = places(&feed, &from, bytes);
+            let stop = end / W;
             while q < stop {
                 let mut count = group.min(stop - q);
                 if count < 16 / W {
@@ -437,7 +434,7 @@ where
                 q += count;
             }
             if let Some(feed) = feed {
-                // SAFETY: as before.
+                // SAFETY: as of those that `begin` copied.
                 unsafe { feed.finish() };
             }
         }

@@ -8,7 +8,7 @@ use crate::axis::Pointers;
 use crate::block::{Listed, tile};
 use crate::cached::{ROOM, slots};
 use crate::order::Order;
-use crate::pieces::{MaybeRoom, bring};
+use crate::pieces::{MaybeRoom, bring, places};
 use crate::plane::{At, PAGE, Plane};
 use crate::simd::{LINE, Vector, Work};
 use crate::tuning::{FAR, followed, followed_far, is_zen5};
@@ -128,7 +128,7 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize, const STREAM: bool> Work
         let (bytes, large) = (columns * W, STREAM && plane.large);
         let pieces = room.pieces::<TALL>(strip, LINE);
         if let Some(pieces) = &pieces {
-            // SAFETY: rows of the plane.
+            // SAFETY: all bytes of these rows are readable, and a line of each, as `pieced` says; the CPU has `V`.
             unsafe { pieces.begin::<V>(&next, bytes) };
         }
         let mut p = first;
@@ -151,12 +151,10 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize, const STREAM: bool> Work
             let mut along = plane.columns.cursor(0);
             let mut q = 0;
             while q < columns {
-                let feed = pieces.as_ref();
-                let feed = feed.map(|p| p.feed::<V>(&from[..count], more, q * W, bytes));
-                let (places, start, stop) = match &feed {
-                    Some(feed) => (feed.places, feed.start, feed.end / W),
-                    None => (&from[..], 0, columns),
-                };
+                let pieces = pieces.as_ref();
+                let feed = pieces.map(|p| p.feed::<V>(&from[..count], more, q * W, bytes));
+                let (places, start, end) = places(&feed, &from, bytes);
+                let stop = end / W;
                 while q < stop {
                     let mut breadth = group.min(stop - q);
                     if breadth < 16 / W {
@@ -172,8 +170,10 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize, const STREAM: bool> Work
                         places: &to,
                         offset: p * W,
                     };
-                    // SAFETY: rows p..p + count are in the strip, columns q..q + breadth on the axis, and where the feed says. All
-                    // rows are of the plane; where there is a room, they are longer than a line. Alignment by the caller's promise.
+                    // SAFETY: rows p..p + count are in the strip, and lie where `places` says; columns q..q + breadth are on the axis
+                    // and in the piece. What is copied are rows of the plane, all bytes of which are readable, and a line of each.
+                    // There are whole lines of rows if there is a room, so no fewer than a vector has, and none were moved back.
+                    // Alignment by the caller's promise.
                     unsafe {
                         tile::<V, W, STREAM>(
                             rows,
@@ -188,7 +188,7 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize, const STREAM: bool> Work
                     q += breadth;
                 }
                 if let Some(feed) = feed {
-                    // SAFETY: as before.
+                    // SAFETY: as before, of the rows that are copied.
                     unsafe { feed.finish() };
                 }
             }

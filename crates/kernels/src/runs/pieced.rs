@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use super::{Runs, STRIP};
 use crate::axis::Pointers;
-use crate::pieces::{MaybeRoom, Room};
+use crate::pieces::{Pieces, Room};
 use crate::plane::At;
 use crate::simd::{LINE, Vector, Work};
 use crate::strips::even;
@@ -24,9 +24,7 @@ pub(super) struct Pieced<'a, V> {
 impl<V: Vector> Work for Pieced<'_, V> {
     #[inline(always)]
     unsafe fn work(self) {
-        let Pieced {
-            runs, at, mut room, ..
-        } = self;
+        let Pieced { runs, at, room, .. } = self;
         let &Runs {
             run,
             ref rows,
@@ -35,13 +33,11 @@ impl<V: Vector> Work for Pieced<'_, V> {
         } = runs;
         let strip = even(rows.len, STRIP, 1);
         let (bytes, lines) = (columns.len * run, run / LINE);
-        let Some(pieces) = room.pieces::<STRIP>(strip, run) else {
-            return;
-        };
+        let pieces = Pieces::<STRIP>::new(room, strip, run);
         let (mut from, mut next) = (Pointers::<STRIP>::new(), Pointers::<STRIP>::new());
         let mut ahead = rows.cursor(0);
         next.take(&mut ahead, at.source, strip);
-        // SAFETY: rows of the box.
+        // SAFETY: all bytes of these rows are readable, and each has a run, so a line; the CPU has `V`.
         unsafe { pieces.begin::<V>(&next, bytes) };
         for p in (0..rows.len).step_by(strip) {
             from.clone_from(&next);
@@ -57,8 +53,8 @@ impl<V: Vector> Work for Pieced<'_, V> {
                     place.take(&mut walk, to, 1);
                     let mut to = place[0].cast_mut();
                     for &row in &feed.places[..count] {
-                        // SAFETY: run q of each row is where the feed says, the next piece of all rows is readable, and the
-                        // runs of column q are writable, on lines.
+                        // SAFETY: what is copied are rows as `begin` copied them. Run q of each row is where the feed says, and the
+                        // runs of column q are writable, whole lines, by the caller's promise; the CPU has `V`.
                         unsafe {
                             feed.copy(lines);
                             let from = row.add(q * run - feed.start);
@@ -70,7 +66,7 @@ impl<V: Vector> Work for Pieced<'_, V> {
                     }
                     q += 1;
                 }
-                // SAFETY: as before.
+                // SAFETY: as of those that `begin` copied.
                 unsafe { feed.finish() };
             }
         }
