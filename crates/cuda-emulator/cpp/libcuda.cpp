@@ -12,7 +12,7 @@ enum { OK = 0, INVALID_VALUE = 1, NO_MEMORY = 2, NOT_FOUND = 500, LAUNCH_FAILED 
 
 std::mutex guard;
 std::map<u64, u64> allocations;
-std::set<void*> pinned, streams, events;
+std::set<void*> pinned, streams, events, destroyed;
 int contexts = 0;
 thread_local void* context = nullptr;
 char last_fault[512] = "no description";
@@ -33,6 +33,15 @@ bool inside(u64 address, u64 bytes) {
     }
     --next;
     return address + bytes <= next->first + next->second;
+}
+
+// Whether a handle is one of these. The driver says nothing of those that were destroyed: they may be anything by then.
+bool alive(const std::set<void*>& all, void* handle) {
+    if (destroyed.count(handle) == 1) {
+        std::fprintf(stderr, "a stream or an event is used that was destroyed\n");
+        std::abort();
+    }
+    return all.count(handle) == 1;
 }
 
 // A name in a module's text is a kernel if the emulator has it too.
@@ -105,7 +114,7 @@ int cuMemPoolSetAttribute(void* pool, int attribute, void* value) {
 int cuMemPoolTrimTo(void* pool, size_t) { return pool == &allocations ? OK : INVALID_VALUE; }
 int cuMemAllocAsync(u64* address, size_t bytes, void* stream) {
     IN_CONTEXT;
-    if (streams.count(stream) == 0 || bytes == 0) {
+    if (!alive(streams, stream) || bytes == 0) {
         return INVALID_VALUE;
     }
     if (used() + bytes > MEMORY) {
@@ -119,7 +128,7 @@ int cuMemAllocAsync(u64* address, size_t bytes, void* stream) {
 }
 int cuMemFreeAsync(u64 address, void* stream) {
     IN_CONTEXT;
-    if (streams.count(stream) == 0 || allocations.erase(address) == 0) {
+    if (!alive(streams, stream) || allocations.erase(address) == 0) {
         return INVALID_VALUE;
     }
     std::free(reinterpret_cast<void*>(address));
@@ -153,7 +162,7 @@ int cuMemFreeHost(void* pointer) {
 }
 int cuMemcpyHtoDAsync_v2(u64 to, const void* from, size_t bytes, void* stream) {
     IN_CONTEXT;
-    if (!inside(to, bytes) || streams.count(stream) == 0) {
+    if (!inside(to, bytes) || !alive(streams, stream)) {
         return INVALID_VALUE;
     }
     std::memcpy(reinterpret_cast<void*>(to), from, bytes);
@@ -161,7 +170,7 @@ int cuMemcpyHtoDAsync_v2(u64 to, const void* from, size_t bytes, void* stream) {
 }
 int cuMemcpyDtoHAsync_v2(void* to, u64 from, size_t bytes, void* stream) {
     IN_CONTEXT;
-    if (!inside(from, bytes) || streams.count(stream) == 0) {
+    if (!inside(from, bytes) || !alive(streams, stream)) {
         return INVALID_VALUE;
     }
     std::memcpy(to, reinterpret_cast<void*>(from), bytes);
@@ -169,7 +178,7 @@ int cuMemcpyDtoHAsync_v2(void* to, u64 from, size_t bytes, void* stream) {
 }
 int cuMemcpyDtoDAsync_v2(u64 to, u64 from, size_t bytes, void* stream) {
     IN_CONTEXT;
-    if (!inside(from, bytes) || !inside(to, bytes) || streams.count(stream) == 0) {
+    if (!inside(from, bytes) || !inside(to, bytes) || !alive(streams, stream)) {
         return INVALID_VALUE;
     }
     std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes);
@@ -177,7 +186,7 @@ int cuMemcpyDtoDAsync_v2(u64 to, u64 from, size_t bytes, void* stream) {
 }
 int cuMemsetD8Async(u64 address, u8 value, size_t bytes, void* stream) {
     IN_CONTEXT;
-    if (!inside(address, bytes) || streams.count(stream) == 0) {
+    if (!inside(address, bytes) || !alive(streams, stream)) {
         return INVALID_VALUE;
     }
     std::memset(reinterpret_cast<void*>(address), value, bytes);
@@ -188,10 +197,12 @@ static int made(std::set<void*>& all, void** handle) {
     return OK;
 }
 static int ended(std::set<void*>& all, void* handle) {
-    if (all.erase(handle) == 0) {
+    if (!alive(all, handle)) {
         return INVALID_VALUE;
     }
-    std::free(handle);
+    all.erase(handle);
+    // Not freed, so that no other has its address.
+    destroyed.insert(handle);
     return OK;
 }
 int cuStreamCreate(void** stream, unsigned) {
@@ -204,11 +215,11 @@ int cuStreamDestroy_v2(void* stream) {
 }
 int cuStreamSynchronize(void* stream) {
     IN_CONTEXT;
-    return streams.count(stream) == 1 ? OK : INVALID_VALUE;
+    return alive(streams, stream) ? OK : INVALID_VALUE;
 }
 int cuStreamWaitEvent(void* stream, void* event, unsigned) {
     IN_CONTEXT;
-    return streams.count(stream) == 1 && events.count(event) == 1 ? OK : INVALID_VALUE;
+    return alive(streams, stream) && alive(events, event) ? OK : INVALID_VALUE;
 }
 int cuEventCreate(void** event, unsigned) {
     IN_CONTEXT;
@@ -217,7 +228,7 @@ int cuEventCreate(void** event, unsigned) {
 int cuEventRecord(void* event, void* stream) { return cuStreamWaitEvent(stream, event, 0); }
 int cuEventSynchronize(void* event) {
     IN_CONTEXT;
-    return events.count(event) == 1 ? OK : INVALID_VALUE;
+    return alive(events, event) ? OK : INVALID_VALUE;
 }
 int cuEventElapsedTime(float* milliseconds, void*, void*) { return *milliseconds = 1, OK; }
 int cuEventDestroy_v2(void* event) {
@@ -229,7 +240,7 @@ int cuLaunchKernel(void* function, unsigned grid, unsigned grid_y, unsigned grid
                    void** parameters, void**) {
     IN_CONTEXT;
     if (grid == 0 || grid_y != 1 || grid_z != 1 || block != MM_THREADS || block_y != 1 ||
-        block_z != 1 || shared > 48 << 10 || streams.count(stream) == 0) {
+        block_z != 1 || shared > 48 << 10 || !alive(streams, stream)) {
         return INVALID_VALUE;
     }
     std::vector<Region> regions;
@@ -256,7 +267,7 @@ int cuGetErrorString(int error, const char** text) {
 
 int cublasCreate_v2(void** handle) { return made(events, handle); }
 int cublasDestroy_v2(void* handle) { return ended(events, handle); }
-int cublasSetStream_v2(void*, void* stream) { return streams.count(stream) == 1 ? 0 : 7; }
+int cublasSetStream_v2(void*, void* stream) { return alive(streams, stream) ? 0 : 7; }
 int cublasSetMathMode(void*, int mode) { return mode == 16 ? 0 : 7; }
 // f32 and bytes only.
 int cublasGemmStridedBatchedEx(void* handle, int ta, int tb, int m, int n, int k, const void* alpha,
@@ -264,7 +275,7 @@ int cublasGemmStridedBatchedEx(void* handle, int ta, int tb, int m, int n, int k
                                int b_type, int ldb, long long sb, const void* beta, void* c,
                                int c_type, int ldc, long long sc, int batch, int compute,
                                int algorithm) {
-    if (events.count(handle) == 0 || a_type != b_type || algorithm != -1 || ldc < m ||
+    if (!alive(events, handle) || a_type != b_type || algorithm != -1 || ldc < m ||
         lda < (ta ? k : m) || ldb < (tb ? n : k)) {
         return 7;
     }
@@ -292,6 +303,11 @@ int cublasGemmStridedBatchedEx(void* handle, int ta, int tb, int m, int n, int k
         return each(0.0f, static_cast<const float*>(a), [](float x) { return x; });
     }
     if (a_type == 3 && c_type == 10 && compute == 72) {
+        // Of bytes, what the card's library was seen to take: see `products` in the crate.
+        long long places = k | lda | ldb | sa | sb | (long long)a | (long long)b;
+        if (ta != 1 || tb != 0 || places % 4 != 0) {
+            return 15;
+        }
         return each(0, static_cast<const i8*>(a), [](i8 x) { return int(x); });
     }
     return 15;

@@ -20,10 +20,19 @@ pub(crate) fn run(memory: &mut Memory, product: &Product) -> Result<(), String> 
             bf16::from_f64(x).to_le_bytes()
         }),
         ElementType::S8 => {
-            let operands = [product.left, product.right];
-            let is_aligned = |m: &Matrix| m.leading % 4 == 0 && m.address.is_multiple_of(4);
-            if !operands.iter().all(is_aligned) {
-                return Err(format!("bytes are not at multiples of four: {product:?}"));
+            let is_aligned = |m: &Matrix| {
+                m.leading % 4 == 0 && m.batch_stride % 4 == 0 && m.address.is_multiple_of(4)
+            };
+            let [left, right] = [product.left, product.right];
+            if !(left.transposed && is_aligned(&left) && !right.transposed && is_aligned(&right)) {
+                return Err(format!(
+                    "bytes do not lie along the sum by fours: {product:?}"
+                ));
+            }
+            if product.k % 4 != 0 {
+                return Err(format!(
+                    "a sum of bytes that ends in less than four: {product:?}"
+                ));
             }
             naive(memory, product, i8::from_le_bytes, f64::from, |x| {
                 (x as i64 as i32).to_le_bytes()

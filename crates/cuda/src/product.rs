@@ -64,16 +64,20 @@ impl Place {
         i64::from(self.element_type.byte_width())
     }
 
-    /// Column-major matrices one behind the other, columns at multiples of so many elements.
-    /// Matrices that this place repeats are there once.
-    pub fn columns(&self, multiple: i64) -> Place {
-        let (rows, columns) = self.matrix();
+    /// Matrices one behind the other, column-major, or row-major if they are seen as transposed, whose
+    /// lines have room for a multiple of so many elements. Matrices that this place repeats are there
+    /// once.
+    pub fn packed(&self, transposed: bool, multiple: i64) -> Place {
         let rank = self.sizes.len();
-        let leading = (rows.max(1) as u64).next_multiple_of(multiple as u64) as i64;
+        let (minor, major) = match transposed {
+            false => (rank - 2, rank - 1),
+            true => (rank - 1, rank - 2),
+        };
+        let leading = (self.sizes[minor].max(1) as u64).next_multiple_of(multiple as u64) as i64;
         let mut strides = vec![0; rank];
-        strides[rank - 2] = 1;
-        strides[rank - 1] = leading;
-        let mut stride = leading * columns;
+        strides[minor] = 1;
+        strides[major] = leading;
+        let mut stride = leading * self.sizes[major];
         for d in (0..rank - 2).rev() {
             if self.strides[d] != 0 && self.sizes[d] > 1 {
                 strides[d] = stride;
@@ -85,6 +89,12 @@ impl Place {
             offset: 0,
             ..self.clone()
         }
+    }
+
+    /// Bytes of matrices that are packed so, with the room in their last line.
+    pub fn packed_bytes(&self) -> i64 {
+        let spans = self.sizes.iter().zip(&self.strides);
+        spans.map(|(size, stride)| size * stride).max().unwrap_or(0) * self.width()
     }
 
     /// A view of its elements, those that are repeated once.
@@ -111,28 +121,36 @@ pub(crate) struct Lie {
 /// How the last two dimensions of a place lie, if one of them has stride 1 and the other one no
 /// less than the first one's size.
 pub(crate) fn lie(place: &Place) -> Option<Lie> {
-    let rank = place.sizes.len();
-    let (rows, columns) = place.matrix();
-    let (down, across) = (place.strides[rank - 2], place.strides[rank - 1]);
-    let fits = |minor: i64, size: i64, major: i64, others: i64| {
-        // Of a single line any distance will do: one that suits bytes, too.
-        let leading = match others {
-            1 => (size.max(1) as u64).next_multiple_of(4) as i64,
-            _ => major,
-        };
-        ((minor == 1 || size == 1) && leading >= size.max(1)).then_some(leading)
-    };
-    match fits(down, rows, across, columns) {
-        Some(leading) => Some(Lie {
-            transposed: false,
-            leading,
-        }),
-        None => fits(across, columns, down, rows).map(|leading| Lie {
-            transposed: true,
-            leading,
-        }),
-    }
+    lie_as(place, false).or_else(|| lie_as(place, true))
 }
+
+/// The same, if it is in this one of both ways.
+pub(crate) fn lie_as(place: &Place, transposed: bool) -> Option<Lie> {
+    let rank = place.sizes.len();
+    let (minor, major) = match transposed {
+        false => (rank - 2, rank - 1),
+        true => (rank - 1, rank - 2),
+    };
+    let size = place.sizes[minor].max(1);
+    let leading = match place.sizes[major] {
+        // Of a single line any distance will do: one that suits bytes, too.
+        1 => (size as u64).next_multiple_of(BYTES_AT_A_TIME as u64) as i64,
+        _ => place.strides[major],
+    };
+    let fits = (place.strides[minor] == 1 || size == 1) && leading >= size;
+    fits.then_some(Lie {
+        transposed,
+        leading,
+    })
+}
+
+/// Bytes are summed four at a time: lines of operands lie along the sum, begin at multiples of this
+/// and have as many elements, those that are too many being zeros.
+///
+/// This is more than cuBLAS asks for in each case and less than its documentation does. Of version 13.1 on
+/// an H100, all products of 1 to 300 rows and columns come out right so (m and n at will), and none of other
+/// forms in all of its sizes; where the sum ends in less than four, it reads on behind the operand.
+pub(crate) const BYTES_AT_A_TIME: i64 = 4;
 
 /// An operand with its address and how its matrices lie.
 #[derive(Clone, Copy, Debug)]
@@ -148,8 +166,11 @@ pub(crate) fn products(left: Part<'_>, right: Part<'_>, result: Part<'_>) -> Vec
     let place = result.place;
     let batches = place.sizes.len() - 2;
     let (m, n) = place.matrix();
-    let k = left.place.matrix().1;
     let left_element_type = left.place.element_type;
+    let k = match (left.place.matrix().1, left_element_type) {
+        (k, ElementType::S8) => (k as u64).next_multiple_of(BYTES_AT_A_TIME as u64) as i64,
+        (k, _) => k,
+    };
     let strides = [&result, &left, &right].map(|part| &part.place.strides[..batches]);
     let mut loops = nest(&place.sizes[..batches], strides);
     // The longest loop is one call.

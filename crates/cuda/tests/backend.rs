@@ -549,3 +549,40 @@ fn products_take_views_without_copies() {
     );
     assert_eq!([mm([2, 16], 0), mm([0, 1], 0), mm([-1, 8], 7)], [2; 3]);
 }
+
+/// Bytes are not copied where they lie along the sum by fours; elsewhere they are, and zeros follow
+/// a sum that ends in less, whatever lay in the memory before.
+#[test]
+fn products_of_bytes_are_taken_along_the_sum() {
+    if !is_there() {
+        return;
+    }
+    let (_, cuda) = device();
+    let ones = cuda.upload(&[1; 4096]).unwrap();
+    let result = Strided::dense(ElementType::S32, &[8, 8], &[1, 0]);
+    let mm = |k: i64, left: [i64; 2], right: [i64; 2], offset| {
+        let operand = |sizes: [i64; 2], strides: [i64; 2]| Operand {
+            storage: &*ones,
+            place: Strided::new(ElementType::S8, sizes, strides, offset),
+        };
+        let (a, b) = (operand([8, k], left), operand([k, 8], right));
+        let made = cuda.mm(&a, &b, &result).unwrap();
+        let made = bytes(&cuda, &*made);
+        let sums: Vec<i32> = (made.chunks_exact(4))
+            .map(|sum| i32::from_le_bytes(sum.try_into().unwrap()))
+            .collect();
+        assert_eq!(sums, [k as i32; 64]);
+        cuda.take_notes().len()
+    };
+    // As they are: also rows that are further apart.
+    assert_eq!(mm(16, [16, 1], [1, 16], 0), 0);
+    assert_eq!(mm(16, [20, 1], [1, 64], 8), 0);
+    // One of them lies across the sum, or begins elsewhere.
+    assert_eq!(mm(16, [1, 16], [1, 16], 0), 1);
+    assert_eq!(mm(16, [16, 1], [16, 1], 0), 1);
+    assert_eq!(mm(16, [18, 1], [1, 16], 0), 1);
+    assert_eq!(mm(16, [16, 1], [1, 16], 2), 2);
+    // A sum of 13: what the first line of a copy has behind its end is no neighbour's.
+    assert_eq!(mm(13, [16, 1], [1, 16], 0), 2);
+    assert_eq!(mm(1, [1, 1], [1, 1], 0), 2);
+}

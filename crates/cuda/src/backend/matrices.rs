@@ -6,7 +6,7 @@ use minormajor::{ElementType, Plan};
 use super::CudaBackend;
 use super::memory::Memory;
 use crate::driver::Queue;
-use crate::product::{self, Part, Place};
+use crate::product::{self, BYTES_AT_A_TIME, Part, Place};
 
 /// An operand as cuBLAS takes it.
 struct Matrices {
@@ -45,19 +45,16 @@ impl CudaBackend {
             self.zero(&made)?;
             return Ok(made);
         }
-        let (a, b) = (self.matrices(left)?, self.matrices(right)?);
+        let (a, b) = (self.matrices(left, true)?, self.matrices(right, false)?);
         let place = Place::from(result);
         // Batches may be minor to matrices; then the product is made elsewhere, and moved.
         let direct = product::lie(&place);
-        let columns = place.columns(1);
+        let columns = place.packed(false, 1);
         let (to, target) = match direct {
             Some(_) => (None, &place),
             None => {
-                let bytes = columns.sizes.iter().product::<i64>() * columns.width();
-                (
-                    Some(self.new_memory(Queue::Main, bytes as usize)?),
-                    &columns,
-                )
+                let bytes = columns.packed_bytes() as usize;
+                (Some(self.new_memory(Queue::Main, bytes)?), &columns)
             }
         };
         let lie = direct
@@ -94,28 +91,25 @@ impl CudaBackend {
         self.relaid(&plan, &to)
     }
 
-    /// An operand of a product in a form that cuBLAS takes: as it is, or as a copy.
-    fn matrices(&self, operand: &Operand<'_>) -> Result<Matrices, DeviceError> {
+    /// An operand of a product in a form that cuBLAS takes: as it is, or as a copy. Bytes have to lie
+    /// along the sum, the left one's columns and the right one's rows.
+    fn matrices(&self, operand: &Operand<'_>, is_left: bool) -> Result<Matrices, DeviceError> {
         let memory = self.memory(operand.storage)?;
         let place = Place::from(&operand.place);
-        // Bytes are multiplied four at a time: columns begin at multiples of four.
-        let multiple = if place.element_type == ElementType::S8 {
-            4
-        } else {
-            1
+        let of_bytes = place.element_type == ElementType::S8;
+        let direct = match of_bytes {
+            false => product::lie(&place),
+            true => product::lie_as(&place, is_left).filter(|lie| {
+                let (rows, columns) = place.matrix();
+                let sum = if is_left { columns } else { rows };
+                let address = memory.address.wrapping_add_signed(place.offset);
+                let batches = &place.strides[..place.strides.len() - 2];
+                let is_whole = |elements: &i64| elements % BYTES_AT_A_TIME == 0;
+                address.is_multiple_of(BYTES_AT_A_TIME as u64)
+                    && [sum, lie.leading].iter().chain(batches).all(is_whole)
+            }),
         };
-        let batches = &place.strides[..place.strides.len() - 2];
-        let is_aligned = |leading: i64| {
-            let address = memory
-                .address
-                .wrapping_add_signed(place.offset * place.width());
-            leading % multiple == 0
-                && address.is_multiple_of(multiple as u64)
-                && batches.iter().all(|stride| stride % multiple == 0)
-        };
-        if let Some(lie) = product::lie(&place)
-            && is_aligned(lie.leading)
-        {
+        if let Some(lie) = direct {
             return Ok(Matrices {
                 address: memory.address,
                 place,
@@ -123,30 +117,36 @@ impl CudaBackend {
                 copy: None,
             });
         }
-        let columns = place.columns(multiple);
+        let (copied, reason) = match of_bytes {
+            false => (
+                place.packed(false, 1),
+                "BLAS takes matrices with one stride of 1".to_owned(),
+            ),
+            true => (
+                place.packed(is_left, BYTES_AT_A_TIME),
+                format!(
+                    "bytes are taken along the sum, lines of a multiple of {BYTES_AT_A_TIME} with \
+                     zeros behind them"
+                ),
+            ),
+        };
         let views = place
             .view(&place)
-            .and_then(|from| Ok((from, columns.view(&place)?)));
+            .and_then(|from| Ok((from, copied.view(&place)?)));
         let (from, to) = views.map_err(|error| self.failed(error))?;
         let plan = Plan::new(&from, &to).map_err(|error| self.failed(error))?;
         self.note(format!(
-            "mm: an operand of sizes {:?} and strides {:?} was copied, {} bytes, since BLAS takes \
-             matrices with one stride of 1{}",
+            "mm: an operand of sizes {:?} and strides {:?} was copied, {} bytes, since {reason}",
             place.sizes,
             place.strides,
-            plan.destination_bytes(),
-            if multiple > 1 {
-                " and the other a multiple of 4"
-            } else {
-                ""
-            },
+            copied.packed_bytes(),
         ));
-        let copy = self.relaid(&plan, memory)?;
-        let lie =
-            product::lie(&columns).ok_or_else(|| self.failed("a copy is not column-major"))?;
+        let copy = self.relaid_with_room(&plan, memory, copied.packed_bytes() as usize)?;
+        let lie = product::lie_as(&copied, of_bytes && is_left)
+            .ok_or_else(|| self.failed("a copy is not packed"))?;
         Ok(Matrices {
             address: copy.address,
-            place: columns,
+            place: copied,
             lie,
             copy: Some(copy),
         })

@@ -16,6 +16,16 @@ const MANY: i64 = 1 << 16;
 impl CudaBackend {
     /// Runs a plan in memory of the device, or of the host where the device has no way for it.
     pub(super) fn relaid(&self, plan: &Plan, source: &Memory) -> Result<Memory, DeviceError> {
+        self.relaid_with_room(plan, source, plan.destination_bytes() as usize)
+    }
+
+    /// The same, in memory of no less than the plan's bytes; those that it doesn't write are zeros.
+    pub(super) fn relaid_with_room(
+        &self,
+        plan: &Plan,
+        source: &Memory,
+        bytes: usize,
+    ) -> Result<Memory, DeviceError> {
         let too_short = source.bytes < plan.source_bytes() as usize;
         if too_short {
             return Err(self.failed(format!(
@@ -28,10 +38,12 @@ impl CudaBackend {
             self.note(format!("relayout on the host: {reason}"));
             let mut raw = self.host_bytes(plan.source_bytes() as usize)?;
             self.downloaded(source, 0, &mut raw)?;
-            return self.uploaded(&self.on_host(plan, &raw)?);
+            let mut made = self.on_host(plan, &raw)?;
+            made.resize(bytes, 0);
+            return self.uploaded(&made);
         }
-        let made = self.new_memory(Queue::Main, plan.destination_bytes() as usize)?;
-        if made.bytes > 0 && plan.bytes_written() < plan.destination_bytes() {
+        let made = self.new_memory(Queue::Main, bytes)?;
+        if plan.bytes_written() < bytes as i64 {
             self.zero(&made)?;
         }
         self.relay(plan, source, &made)?;

@@ -32,7 +32,6 @@ pub struct Cuda {
     context: Arc<Context>,
     module: Handle,
     functions: Mutex<HashMap<String, Handle>>,
-    streams: [Handle; 2],
     pool: Handle,
     card: Card,
     ordinal: usize,
@@ -41,11 +40,13 @@ pub struct Cuda {
     blas_names: Vec<OsString>,
 }
 
-/// A device's context, in which all calls are made.
+/// A device's context, in which all calls are made, and its streams, which end with the last copy that may wait for one.
 struct Context {
     api: Arc<Api>,
     device: i32,
     handle: Handle,
+    /// By [`Queue`].
+    streams: [Handle; 2],
 }
 
 /// The driver, once it is initialised.
@@ -177,6 +178,15 @@ impl Context {
 impl Drop for Context {
     fn drop(&mut self) {
         // Nobody hears of a failure here.
+        if let Ok(api) = self.enter() {
+            for stream in self
+                .streams
+                .into_iter()
+                .filter(|&stream| stream != Handle::NONE)
+            {
+                let _ = call!(api, cuStreamDestroy_v2, stream.pointer());
+            }
+        }
         let _ = call!(self.api, cuDevicePrimaryCtxRelease_v2, self.device);
     }
 }
@@ -214,16 +224,23 @@ impl Cuda {
         }
         let multiprocessors = attribute(driver::MULTIPROCESSORS)?.max(1) as u32;
         let total = get!(api, cuDeviceTotalMem_v2, 0, device)?;
-        let handle = get!(api, cuDevicePrimaryCtxRetain, ptr::null_mut(), device)?;
-        let context = Arc::new(Context {
+        let retained = get!(api, cuDevicePrimaryCtxRetain, ptr::null_mut(), device)?;
+        let handle = |pointer: *mut c_void| Handle(pointer.expose_provenance());
+        let mut context = Context {
             api,
             device,
-            handle: Handle(handle.expose_provenance()),
-        });
+            handle: handle(retained),
+            streams: [Handle::NONE; 2],
+        };
+        for queue in [Queue::Main, Queue::Uploads] {
+            let api = context.enter()?;
+            let stream = get!(api, cuStreamCreate, ptr::null_mut(), driver::NON_BLOCKING)?;
+            context.streams[queue as usize] = handle(stream);
+        }
+        let context = Arc::new(context);
         let mut made = Cuda {
             module: Handle::NONE,
             functions: Mutex::default(),
-            streams: [Handle::NONE; 2],
             pool: Handle::NONE,
             card: Card { multiprocessors },
             ordinal,
@@ -235,15 +252,6 @@ impl Cuda {
         // What was made is given back with `made` where a later step fails.
         let context = made.context.clone();
         let api = context.enter()?;
-        let handle = |pointer: *mut c_void| Handle(pointer.expose_provenance());
-        for stream in &mut made.streams {
-            *stream = handle(get!(
-                api,
-                cuStreamCreate,
-                ptr::null_mut(),
-                driver::NON_BLOCKING
-            )?);
-        }
         made.pool = handle(get!(
             api,
             cuDeviceGetDefaultMemPool,
@@ -266,7 +274,7 @@ impl Cuda {
     }
 
     fn stream(&self, queue: Queue) -> *mut c_void {
-        self.streams[queue as usize].pointer()
+        self.context.streams[queue as usize].pointer()
     }
 
     fn function(&self, name: &str) -> Result<Handle, Fault> {
@@ -357,11 +365,6 @@ impl Drop for Cuda {
         // Nobody hears of a failure here.
         let _ = call!(api, cuCtxSynchronize);
         *self.blas.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        for stream in self.streams {
-            if stream != Handle::NONE {
-                let _ = call!(api, cuStreamDestroy_v2, stream.pointer());
-            }
-        }
         if self.module != Handle::NONE {
             let _ = call!(api, cuModuleUnload, self.module.pointer());
         }
@@ -435,7 +438,7 @@ impl Driver for Cuda {
         bytes: usize,
         to: u64,
     ) -> Result<Box<dyn Flight>, Fault> {
-        let stream = self.streams[Queue::Uploads as usize];
+        let stream = self.context.streams[Queue::Uploads as usize];
         Ok(Box::new(Copying::send(
             &self.context,
             stage,
@@ -451,7 +454,7 @@ impl Driver for Cuda {
         bytes: usize,
         stage: Box<dyn Pinned>,
     ) -> Result<Box<dyn Flight>, Fault> {
-        let stream = self.streams[Queue::Main as usize];
+        let stream = self.context.streams[Queue::Main as usize];
         Ok(Box::new(Copying::receive(
             &self.context,
             from,
@@ -509,7 +512,7 @@ impl Driver for Cuda {
         self.context.enter()?;
         let mut blas = self.blas.lock().unwrap_or_else(PoisonError::into_inner);
         let opened = blas.get_or_insert_with(|| {
-            Blas::open(&self.blas_names, self.streams[Queue::Main as usize])
+            Blas::open(&self.blas_names, self.context.streams[Queue::Main as usize])
         });
         match opened {
             Ok(blas) => blas.run(product),
