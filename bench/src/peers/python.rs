@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::rc::Rc;
 
@@ -18,8 +18,16 @@ use crate::contest::{Contestant, Expected};
 /// What the process runs.
 const SCRIPT: &str = include_str!("peers.py");
 
+/// Bytes of arrays after which a process gives way to a new one, since libraries keep something of
+/// every case: one that lived on had 11 GB after 27 GB of arrays.
+const ARRAYS: i64 = 4 << 30;
+
 /// The process and its pipes.
 pub struct Python {
+    interpreter: PathBuf,
+    threads: usize,
+    /// Bytes of arrays that it was made ready for.
+    arrays: i64,
     child: Child,
     requests: ChildStdin,
     answers: BufReader<ChildStdout>,
@@ -177,12 +185,24 @@ impl Python {
             return Err("the peers' process has no pipes".to_owned());
         };
         let mut python = Python {
+            interpreter: interpreter.to_owned(),
+            threads,
+            arrays: 0,
             child,
             requests,
             answers: BufReader::new(answers),
         };
         let present = python.answer()?;
         Ok((python, present))
+    }
+
+    fn prepare(&mut self, job: Job) -> Result<Prepared, String> {
+        let arrays = job.source_bytes + job.destination_bytes;
+        if self.arrays > 0 && self.arrays + arrays > ARRAYS {
+            (*self, _) = Python::start(&self.interpreter, self.threads)?;
+        }
+        self.arrays += arrays;
+        self.ask(&Request::Prepare(Box::new(job)))
     }
 
     fn ask<T: DeserializeOwned>(&mut self, request: &Request<'_>) -> Result<T, String> {
@@ -231,8 +251,7 @@ pub fn invite(
     let Some(job) = Job::new(case, plan) else {
         return Ok(Vec::new());
     };
-    let request = Request::Prepare(Box::new(job));
-    let prepared: Prepared = python.borrow_mut().ask(&request)?;
+    let prepared = python.borrow_mut().prepare(job)?;
     let contestant = |name| -> Box<dyn Contestant> {
         Box::new(There {
             name,
