@@ -1,5 +1,7 @@
 //! Vectors as words of 64 bits, for shifts and masks.
 
+use crate::simd::LINE;
+
 /// A register of words of 64 bits.
 ///
 /// # Safety of the functions
@@ -36,6 +38,21 @@ pub(crate) trait Words: Copy {
         unsafe {
             let (low, high) = (Self::load(from), Self::load(from.add(1)));
             low.down(bit as u32).or(high.up(8 - bit as u32))
+        }
+    }
+
+    /// From a bit of the first byte on, of which no more bytes than `bytes` are readable, at least one and at most those of
+    /// the words; behind them are zeros.
+    #[inline(always)]
+    unsafe fn load_end(from: *const u8, bit: usize, bytes: usize) -> Self {
+        let mut end = [0u8; LINE + 1];
+        // SAFETY: the caller's promise; words are at most a line, and the copy has room for a byte more.
+        unsafe {
+            std::ptr::copy_nonoverlapping(from, end.as_mut_ptr(), bytes);
+            match bit {
+                0 => Self::load(end.as_ptr()),
+                _ => Self::load_from(end.as_ptr(), bit),
+            }
         }
     }
 }
@@ -96,7 +113,7 @@ impl Words for u64 {
 #[cfg(target_arch = "x86_64")]
 macro_rules! words {
     ($register:ty, $bytes:literal, $load:ident, $store:ident, $stream:ident, $splat:ident, $and:ident, $or:ident, $xor:ident,
-     $up:ident, $down:ident) => {
+     $up:ident, $down:ident $(, $end:item)?) => {
         impl Words for $register {
             const BYTES: usize = $bytes;
 
@@ -153,6 +170,8 @@ macro_rules! words {
                 // SAFETY: the caller vouches for the CPU.
                 unsafe { $down(self, _mm_cvtsi32_si128(bits as i32)) }
             }
+
+            $($end)?
         }
     };
 }
@@ -200,6 +219,21 @@ mod x86 {
         _mm512_or_si512,
         _mm512_xor_si512,
         _mm512_sll_epi64,
-        _mm512_srl_epi64
+        _mm512_srl_epi64,
+        /// By masks: what was just written piece by piece would be waited for.
+        #[inline(always)]
+        unsafe fn load_end(from: *const u8, bit: usize, bytes: usize) -> Self {
+            let low = u64::MAX >> (64 - bytes);
+            // SAFETY: the caller vouches for as many bytes as the masks have bits, and the CPU; bytes that are masked out are
+            // not read.
+            unsafe {
+                let words = _mm512_maskz_loadu_epi8(low, from.cast());
+                if bit == 0 {
+                    return words;
+                }
+                let next = _mm512_maskz_loadu_epi8(low >> 1, from.wrapping_add(1).cast());
+                words.down(bit as u32).or(next.up(8 - bit as u32))
+            }
+        }
     );
 }
