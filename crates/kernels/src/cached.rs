@@ -26,18 +26,26 @@ const NEAR: usize = 256 << 10;
 /// Lines that find room in each slot of the first-level cache, beside others.
 pub(crate) const ROOM: usize = 4;
 
-/// The slots of the first-level cache that addresses this far apart can have: it looks a line up by its place in a page of
-/// 4 KiB.
+/// Where the first-level cache looks a line up: at its place in a page.
+const PAGE: usize = 4096;
+
+/// The slots of the first-level cache that addresses this far apart can have.
 pub(crate) fn slots(stride: isize) -> usize {
-    (4096 / LINE) >> (stride.trailing_zeros().clamp(6, 12) - 6)
+    (PAGE / LINE) >> (stride.trailing_zeros().clamp(6, 12) - 6)
 }
 
 /// Whether a nest is a transpose of which a line of the source belongs to so many columns, so far apart, that the
 /// first-level cache has no room for a line of each.
 pub(crate) fn crowds(width: usize, loops: &[Loop]) -> bool {
     let row = loops.iter().find(|l| l.source == width as isize);
-    let apart = |l: &Loop| LINE / width > WAYS * slots(l.destination);
-    row.is_some_and(|l| l.destination != l.source && apart(l))
+    row.is_some_and(|l| {
+        let mut lines = [0; PAGE / LINE];
+        for column in 0..(LINE / width) as isize {
+            let place = column.wrapping_mul(l.destination).rem_euclid(PAGE as isize);
+            lines[place as usize / LINE] += 1;
+        }
+        l.destination != l.source && lines.iter().any(|&lines| lines > WAYS)
+    })
 }
 
 /// Lines of a slot of the first-level cache, and some more.

@@ -47,15 +47,33 @@ impl Tuning {
 
     /// Whether threads that share a job of this size, which one alone would stream, leave it in the caches: each brings its
     /// own, and two together wait less for lines that are not there. On a Granite Rapids, among other moves of that size,
-    /// f32[32,64,56,56] to T(16,1,1) took one thread 2.5 ms, and 2.0 streamed; two 1.2, and 1.8 streamed.
+    /// f32[32,64,56,56] to T(16,1,1) took one thread 2.5 ms, and 2.0 streamed; two 1.2, and 1.8 streamed. On a Zen 5
+    /// f32[8,256,28,28] to NHWC took two threads 161 us streamed, as much as one, and 84 not; with another array of that
+    /// size in turn 175 and 117, with three others 180 and 200.
     pub(crate) fn keeps(&self, bytes: usize) -> bool {
-        self.stores == Stores::Auto
-            && waits()
-            && bytes < Caches::of_this_cpu().streams_from() / 3 * 4
+        let from = Caches::of_this_cpu().streams_from();
+        let below = match Maker::of_this_cpu() {
+            Maker::Intel => from / 3 * 4,
+            Maker::Zen5 => self.kept_if_cut(),
+            Maker::Other => 0,
+        };
+        self.stores == Stores::Auto && bytes < below
     }
 
-    /// Whether one does whose columns push each other out of the nearer caches: see [`crowds`](crate::cached::crowds). On
-    /// Intel's CPUs u8[4096,4096] to columns takes twice as long by ordinary stores, though all of it is cached.
+    /// Bytes on a side below which columns and runs that cut lines are left in the caches by a single thread, too: to stream
+    /// them, they are put together in whole lines first. Both sides are then up to two thirds of a Zen 5's last-level cache.
+    ///
+    /// u8[64,224,224,3] to PAD(64,230,230,3) took one thread 372 us streamed and 195 not; with another array of that size in
+    /// turn 364 and 317, with three others 432 and 402. f32[1500,1500] to columns: 427 and 246, 469 and 451, 537 and 587.
+    pub(crate) fn kept_if_cut(&self) -> usize {
+        match self.stores {
+            Stores::Auto if is_zen5() => 2 * Caches::of_this_cpu().streams_from(),
+            _ => 0,
+        }
+    }
+
+    /// Whether one does whose columns lie on lines and push each other out of the nearer caches: see
+    /// [`crowds`](crate::cached::crowds). On Intel's CPUs u8[4096,4096] to columns takes twice as long by ordinary stores, though all of it is cached.
     pub(crate) fn streams_crowded(&self, bytes: usize) -> bool {
         let least = Caches::of_this_cpu().last.min(LAST) / 6;
         self.stores == Stores::Auto && waits() && bytes >= least

@@ -449,7 +449,7 @@ fn threads_stream_what_one_does_from_some_size_on() {
     };
     for threads in [1, 2, 7] {
         assert!(!streams(least - 4, threads));
-        assert!(streams(least / 3 * 4 + 4, threads));
+        assert!(streams(2 * least + 4, threads));
     }
     assert!(streams(least + 4, 1));
 }

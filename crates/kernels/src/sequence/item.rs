@@ -96,6 +96,12 @@ impl Item {
         self.loops.iter().any(runs)
     }
 
+    /// Whether it fills, or copies runs in the order in which they lie in the source.
+    pub(super) fn keeps_order(&self) -> bool {
+        let descends = || self.loops.is_sorted_by(|a, b| a.source >= b.source);
+        self.pattern.is_some() || (self.is_of_runs() && descends())
+    }
+
     /// Whether it is worth streaming: unless its kernel would only copy or fill short runs that cut lines.
     pub(super) fn streams(&self) -> bool {
         if self.pattern.is_none() && !self.is_of_runs() {

@@ -140,6 +140,8 @@ struct Sizes {
     /// stages do better.
     long: usize,
     most: usize,
+    /// Those of everything, below which copies in the source's order that cut lines stay in the caches.
+    kept: usize,
 }
 
 /// How many leaves are run.
@@ -184,6 +186,7 @@ impl Sequence {
             } else {
                 0
             },
+            kept: tuning.kept_if_cut(),
         };
         let moved: usize = moves.clone().map(Move::bytes).sum();
         let filled: usize = fills.clone().map(Fill::bytes).sum();
@@ -219,6 +222,8 @@ impl Sequence {
         let total: usize = items.iter().map(Item::bytes).sum();
         let cutting = items.iter().filter(|item| !item.is_of_lines());
         let cutting: usize = cutting.map(Item::bytes).sum();
+        let in_order = || items.iter().all(Item::keeps_order);
+        let stream = stream && !(cutting > total / CUTTING && total < sizes.kept && in_order());
         // Where one item is nearly everything, its kernel does best with the whole of it when it streams.
         let largest = items.iter().max_by_key(|item| item.bytes())?;
         let alone = stream && largest.bytes() / 3 > total / 4;
@@ -301,6 +306,11 @@ impl Sequence {
     /// for the lines that it writes a part of.
     pub fn is_staged(&self) -> bool {
         self.joins || self.stage > 0
+    }
+
+    /// Whether it writes past the caches what is worth it.
+    pub fn streams(&self) -> bool {
+        self.stream
     }
 
     /// Bytes that a run takes in a [`Scratch`]: some hundreds of KiB or none.

@@ -87,7 +87,7 @@ impl Relayout {
                 kernel: job.kernel(),
                 bytes: job.bytes(),
                 entries: job.entries(),
-                streams: job.streams_on(run.sharing(number)),
+                streams: self.streams(number, &run),
             });
         Explanation {
             footprint: work.footprint,
@@ -126,10 +126,11 @@ impl Relayout {
             .general
             .as_ref()
             .map_or(0, |general| general.positions(self.destination_bytes));
-        let kept = run.main.is_some_and(|main| {
-            let job = &self.moves[main];
-            job.streams_on(1) && !job.streams_on(run.sharing(main))
-        });
+        let largest = (0..self.moves.len()).max_by_key(|&number| self.moves[number].bytes());
+        let kept = match &self.sequence {
+            Some(sequence) => !sequence.streams(),
+            None => largest.is_some_and(|number| !self.streams(number, run)),
+        };
         Work {
             footprint: match self.general {
                 Some(_) => self.source_bytes + self.destination_bytes,
@@ -140,6 +141,12 @@ impl Relayout {
             filled,
             positions,
         }
+    }
+
+    /// Whether a box is written past the caches, alone or in its sequence.
+    fn streams(&self, number: usize, run: &ShapeOfRun) -> bool {
+        let in_order = self.sequence.as_ref().is_none_or(|s| s.streams());
+        in_order && self.moves[number].streams_on(run.sharing(number))
     }
 
     /// Threads that a run will use.

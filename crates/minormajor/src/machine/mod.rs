@@ -155,7 +155,7 @@ impl Machine {
     /// Where the bytes of some work are.
     pub(crate) fn level_of(&self, work: &Work) -> Level {
         let level = self.level(work.footprint);
-        if work.kept {
+        if work.kept && work.footprint <= self.caches.last {
             level.min(Level::Shared)
         } else {
             level
@@ -271,7 +271,7 @@ fn doubling(bytes: usize, short: (usize, f64), long: (usize, f64)) -> f64 {
 pub(crate) struct Work {
     /// Bytes of source and destination that are touched.
     pub footprint: usize,
-    /// Whether threads leave them in the caches though one alone would not.
+    /// Whether they are written by ordinary stores, and so stay in the caches as far as these have room.
     pub kept: bool,
     pub moves: Vec<Moved>,
     /// Bytes of padding that are written.
