@@ -303,7 +303,7 @@ int cublasGemmStridedBatchedEx(void* handle, int ta, int tb, int m, int n, int k
         return each(0.0f, static_cast<const float*>(a), [](float x) { return x; });
     }
     if (a_type == 3 && c_type == 10 && compute == 72) {
-        // Of bytes, what the card's library was seen to take: see `products` in the crate.
+        // Of bytes, what the card's library was seen to take: see BYTES_AT_A_TIME.
         long long places = k | lda | ldb | sa | sb | (long long)a | (long long)b;
         if (ta != 1 || tb != 0 || places % 4 != 0) {
             return 15;

@@ -64,15 +64,21 @@ impl Place {
         i64::from(self.element_type.byte_width())
     }
 
+    /// The dimension along a column and the one across, or along a row and across where it is seen as transposed.
+    fn axes(&self, transposed: bool) -> (usize, usize) {
+        let rank = self.sizes.len();
+        match transposed {
+            false => (rank - 2, rank - 1),
+            true => (rank - 1, rank - 2),
+        }
+    }
+
     /// Matrices one behind the other, column-major, or row-major if they are seen as transposed, whose
     /// lines have room for a multiple of so many elements. Matrices that this place repeats are there
     /// once.
     pub fn packed(&self, transposed: bool, multiple: i64) -> Place {
         let rank = self.sizes.len();
-        let (minor, major) = match transposed {
-            false => (rank - 2, rank - 1),
-            true => (rank - 1, rank - 2),
-        };
+        let (minor, major) = self.axes(transposed);
         let leading = (self.sizes[minor].max(1) as u64).next_multiple_of(multiple as u64) as i64;
         let mut strides = vec![0; rank];
         strides[minor] = 1;
@@ -126,11 +132,7 @@ pub(crate) fn lie(place: &Place) -> Option<Lie> {
 
 /// The same, if it is in this one of both ways.
 pub(crate) fn lie_as(place: &Place, transposed: bool) -> Option<Lie> {
-    let rank = place.sizes.len();
-    let (minor, major) = match transposed {
-        false => (rank - 2, rank - 1),
-        true => (rank - 1, rank - 2),
-    };
+    let (minor, major) = place.axes(transposed);
     let size = place.sizes[minor].max(1);
     let leading = match place.sizes[major] {
         // Of a single line any distance will do: one that suits bytes, too.

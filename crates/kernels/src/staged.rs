@@ -181,7 +181,8 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize> Staged<'_, V, O, R, W> {
                         places: &places[low..],
                         offset: q * W - start,
                     };
-                    // SAFETY: `places` are line + strip pointers to rows of the plane, or to their pieces, and `high` is at most that. Where columns wrap,
+                    // SAFETY: `places` are line + strip pointers to rows of the plane, or to their pieces, and `high` is at most
+                    // that. Where columns wrap,
                     // the first ones are an element before their rows: of the first column that is no element of the plane, but
                     // behind its lowest one, as `wraps` has seen, and so readable. The stage has as many columns as a line has
                     // elements, of pitch bytes each.

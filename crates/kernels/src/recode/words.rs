@@ -46,7 +46,9 @@ pub(crate) trait Words: Copy {
     #[inline(always)]
     unsafe fn load_end(from: *const u8, bit: usize, bytes: usize) -> Self {
         let mut end = [0u8; LINE + 1];
-        // SAFETY: the caller's promise; words are at most a line, and the copy has room for a byte more.
+        // SAFETY: `bytes` are readable by the caller's promise, and no more than words have, which is at most a line: so the
+        // copy has room for them, for all of the words that are loaded from it, and for the byte behind these that `load_from`
+        // reads. The CPU has `Self`, and where `load_from` is called the bit is not the lowest.
         unsafe {
             std::ptr::copy_nonoverlapping(from, end.as_mut_ptr(), bytes);
             match bit {
@@ -224,8 +226,9 @@ mod x86 {
         #[inline(always)]
         unsafe fn load_end(from: *const u8, bit: usize, bytes: usize) -> Self {
             let low = u64::MAX >> (64 - bytes);
-            // SAFETY: the caller vouches for as many bytes as the masks have bits, and the CPU; bytes that are masked out are
-            // not read.
+            // SAFETY: the first mask has `bytes` bits, at least one and at most 64, so its shift is below 64; the second has one
+            // fewer, and begins a byte later. What they leave in is readable by the caller's promise; what they mask out is not
+            // read. The CPU has the set of this register, by that promise too; shifts are by less than 8.
             unsafe {
                 let words = _mm512_maskz_loadu_epi8(low, from.cast());
                 if bit == 0 {
