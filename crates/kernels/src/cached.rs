@@ -11,6 +11,7 @@ use crate::ahead::AHEAD;
 use crate::around::{Around, Each};
 use crate::axis::Pointers;
 use crate::block::{Places, Steps, Table, block, square, squares};
+use crate::crowded::{self, Crowded};
 use crate::nest::Loop;
 use crate::oblong::Oblong;
 use crate::order::Order;
@@ -64,9 +65,21 @@ fn columns_of_strip(bytes: usize) -> usize {
 ///
 /// As `plane::run`, for elements of `W` bytes.
 pub(crate) unsafe fn cached<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: &At) {
-    // SAFETY: the caller's promise. Tables have all places; a plane without two single loops or tables is walked.
+    // SAFETY: the caller's promise. Tables have all places; a plane without two single loops or tables is walked. One goes by way
+    // of a stage that has a vector's rows and 16 bytes of columns.
     unsafe {
         match (plane.rows.single_stride(), plane.columns.single_stride()) {
+            (Some(pitch), Some(step))
+                if plane.crowded && at.aside.is_none() && crowded::fits(plane, W) =>
+            {
+                S::enter(Crowded::<S::Wide, O, W> {
+                    plane,
+                    order,
+                    strides: (pitch, step),
+                    at,
+                    vector: PhantomData,
+                });
+            }
             (Some(pitch), Some(step)) => known::<S, O, W, _, _>(
                 plane,
                 order,

@@ -32,6 +32,7 @@ mod block;
 mod cached;
 mod cell;
 mod clip;
+mod crowded;
 mod dispatch;
 mod error;
 mod fill;

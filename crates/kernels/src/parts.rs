@@ -229,7 +229,7 @@ impl<'a> Parts<'a> {
 mod tests {
     use super::*;
     use crate::isa::Isa;
-    use crate::tuning::waits;
+    use crate::tuning::{is_zen5, waits};
 
     fn nest(width: usize, loops: &[(usize, isize, isize)]) -> Nest {
         let loops: Vec<Loop> = loops
@@ -290,6 +290,32 @@ mod tests {
         let (whole, part) = (transpose(1500), transpose(100));
         assert!(!part.is_far() && whole.is_far() == waits());
         assert_eq!(part.part_of(&whole).is_far(), waits());
+    }
+
+    /// Also those that have too few rows for a stage.
+    #[test]
+    fn parts_crowd_as_the_whole_does() {
+        let plane = |rows: usize, columns: usize| {
+            let loops = [(rows, 4096, 4), (columns, 4, 4096)];
+            Prepared::new(4, &nest(4, &loops).loops, Isa::best(), false)
+        };
+        let (whole, part) = (plane(1024, 1024), plane(100, 100));
+        assert!(!part.crowds() && whole.crowds() == is_zen5());
+        assert_eq!(part.part_of(&whole).crowds(), is_zen5());
+        const FEW: usize = 12;
+        let few = plane(FEW, 100).part_of(&whole);
+        assert_eq!(few.crowds(), is_zen5());
+        let source: Vec<u8> = (0..FEW * 4096).map(|i| (i % 251) as u8).collect();
+        let mut destination = vec![0xa5; 100 * 4096];
+        // SAFETY: so many rows and 100 columns, a page apart.
+        unsafe { few.run(source.as_ptr(), destination.as_mut_ptr()) };
+        for (column, elements) in destination.chunks_exact(4096).enumerate() {
+            let (moved, gap) = elements.split_at(FEW * 4);
+            for (row, element) in moved.chunks_exact(4).enumerate() {
+                assert_eq!(element, &source[row * 4096 + column * 4..][..4]);
+            }
+            assert!(gap.iter().all(|&byte| byte == 0xa5));
+        }
     }
 
     /// Whichever thread asks how often, each number comes once, a thread's own share first.

@@ -65,6 +65,8 @@ pub(crate) struct Plane {
     /// Whether it is written by ordinary stores that wait for their lines (see [`waits`](crate::tuning::waits)), and the whole
     /// of which it may be a part fills more than two thirds of the second-level cache, both sides together.
     pub(crate) far: bool,
+    /// Whether it is written by way of a [stage](crate::crowded).
+    pub(crate) crowded: bool,
     /// Whether it streams, and the whole of which it may be a part is more than the last-level cache holds.
     pub(crate) large: bool,
     /// Whether its rows are read in [pieces](crate::pieces); they have a line or more.
@@ -383,6 +385,7 @@ impl Plane {
             columns,
             stream: true,
             far: false,
+            crowded: false,
             large: true,
             pieced,
             most: PACKED,

@@ -261,10 +261,12 @@ impl Prepared {
         })
     }
 
-    /// As a part of another one: what is too much for the nearer caches altogether is not there for a part either.
+    /// As a part of another one: what is too much for the nearer caches altogether is not there for a part either,
+    /// and columns that push each other out do so in it. What the whole streams, parts may not.
     pub(crate) fn part_of(mut self, whole: &Prepared) -> Prepared {
         if let (Body::Plane(part), Body::Plane(whole)) = (&mut self.body, &whole.body) {
             (part.far, part.large) = (whole.far, whole.large);
+            part.crowded |= whole.crowded;
             part.choose_pieces(self.width);
         }
         self
@@ -274,6 +276,12 @@ impl Prepared {
     #[cfg(test)]
     pub(crate) fn is_far(&self) -> bool {
         matches!(&self.body, Body::Plane(plane) if plane.far)
+    }
+
+    /// Whether it is a plane that is written by way of a [stage](crate::crowded).
+    #[cfg(test)]
+    pub(crate) fn crowds(&self) -> bool {
+        matches!(&self.body, Body::Plane(plane) if plane.crowded)
     }
 
     pub(crate) fn kernel(&self) -> Kernel {

@@ -23,6 +23,9 @@ const LINES: usize = 4;
 /// Lines of a column that a strip of elements of 8 and 16 bytes writes on a Zen 5: f64[5000,5003] to columns took 8.0 ms by 2
 /// of them, 8.7 by 4 and 10.3 by 16, c128[300,60001] 11.8, 20.6 and 18.0. One is too few: 9.3 and 13.8.
 const ZEN5_LINES: usize = 2;
+/// And where the plane is not large: f64[1024,1024] took 0.23 ms by 8 of them, 0.53 by 2, 0.28 by 4 and 0.22 by 16,
+/// f64[512,4096] 0.56, 0.97, 0.75 and 0.63, c128[512,2048] 0.54, 0.96, 0.66 and 0.67.
+const ZEN5_NEAR_LINES: usize = 8;
 /// Rows a multiple of so many bytes apart share the slots of the second-level cache, so that nothing is kept there for them: on
 /// a Zen 5, f32[512,131072] took 28 ms by 32 rows and 24 by 128.
 const SPAN: usize = 64 << 10;
@@ -35,7 +38,8 @@ pub(crate) fn strip<const W: usize>(plane: &Plane) -> usize {
     let (line, most) = (LINE / W, if W == 1 { TALL } else { STRIP });
     let most = match W {
         8 if plane.pieced => STRIP / 2,
-        8 | 16 if is_zen5() => ZEN5_LINES * line,
+        8 | 16 if is_zen5() && plane.large => ZEN5_LINES * line,
+        8 | 16 if is_zen5() => ZEN5_NEAR_LINES * line,
         _ => most,
     };
     // Rows that share a page are followed as one, as long as their lines don't push each other out of the first-level

@@ -4,6 +4,7 @@ use super::find;
 use crate::around::Around;
 use crate::axis::Axis;
 use crate::cell::Cell;
+use crate::crowded;
 use crate::nest::{Loop, Loops};
 use crate::order::{Mixed, Unit};
 use crate::plane::{Plane, WALK};
@@ -75,9 +76,9 @@ pub(super) fn plane(
     stream: bool,
 ) -> Box<Plane> {
     let (rows, columns) = (outer[d], outer[s]);
-    let bytes = || width * outer.iter().map(|l| l.extent).product::<usize>();
-    let far = !stream && waits() && bytes() > Caches::of_this_cpu().second / 3;
-    let large = stream && bytes() > Caches::of_this_cpu().last / 5 * 4;
+    let bytes = width * outer.iter().map(|l| l.extent).product::<usize>();
+    let far = !stream && waits() && bytes > Caches::of_this_cpu().second / 3;
+    let large = stream && bytes > Caches::of_this_cpu().last / 5 * 4;
     outer.remove(d.max(s));
     outer.remove(d.min(s));
     // In its place, as it is large.
@@ -88,6 +89,7 @@ pub(super) fn plane(
             columns: Axis::new(columns.extent, columns.destination),
             stream,
             far,
+            crowded: false,
             large,
             pieced: false,
             most: if stream { packed_rows(width) } else { 0 },
@@ -101,6 +103,7 @@ pub(super) fn plane(
     plane.choose_pieces(width);
     // A plane that streams would rather know what is next.
     if !stream {
+        plane.crowded = crowded::suits(&plane, width, bytes);
         plane.around = Around::take(outer);
         plane.list();
     }

@@ -1,0 +1,231 @@
+//! Planes whose columns push each other out of the first-level cache: put together in a stage that fits it, block by block, and
+//! copied from there.
+//!
+//! Columns that are a page apart have the same slots of the cache, so that a line that is written to each of some comes and
+//! goes by itself. A stage's columns lie as suits the cache, and of each some lines are then copied at once.
+
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+use crate::around::Each;
+use crate::block::{Steps, tile};
+use crate::cached::{ROOM, slots};
+use crate::order::Order;
+use crate::plane::{At, Plane};
+use crate::simd::{LINE, Vector, Work};
+use crate::strips::STRIP;
+use crate::tuning::{Caches, is_zen5};
+
+/// Bytes of a column that are staged: half as many are copied at half the speed, twice as many no faster.
+const RUN: usize = 512;
+/// Columns that are staged, of bytes a line of the source.
+const COLUMNS: usize = 64;
+/// Bytes from one staged column to the next, an odd number of lines.
+const PITCH: usize = RUN + LINE;
+
+/// Whether a plane's columns, moved with ordinary stores, push each other out of the first-level cache, and a stage is faster:
+/// where its rows do so, too, unless it is small; and always where many columns share all of one slot.
+///
+/// On a Zen 5, ms before and with a stage: f32[1024,1024] to columns 0.21 and 0.11, f32[1024,64] 0.010 and 0.006, f64[512,512]
+/// 0.071 and 0.047, u16[65536,24] 0.33 and 0.09, u8[4096,256] 0.104 and 0.033, u8[4096,40] 0.041 and 0.005; but where rows find
+/// room f32[1024,1000] 0.088 and 0.123, and where all is in the second-level cache f64[512,64] 0.004 and 0.008. Others were not
+/// measured.
+pub(crate) fn suits(plane: &Plane, width: usize, bytes: usize) -> bool {
+    let (Some(pitch), Some(step)) = (plane.rows.single_stride(), plane.columns.single_stride())
+    else {
+        return false;
+    };
+    if !fits(plane, width) {
+        return false;
+    }
+    let (height, breadth) = (plane.rows.len, plane.columns.len);
+    let slots_of_columns = slots(step);
+    // The lines of a square's columns that belong in one slot.
+    let lines = (LINE / width).min(breadth) / slots_of_columns;
+    let rows = height.min(STRIP) > ROOM * slots(pitch);
+    let second = Caches::of_this_cpu().second;
+    let gains = match lines {
+        16.. if width <= 2 && slots_of_columns == 1 => true,
+        16.. => rows && bytes >= second / 4,
+        8.. => rows && bytes >= second && width >= 4,
+        _ => false,
+    };
+    gains && is_zen5()
+}
+
+/// Whether there are as many rows and columns as [`Crowded`] needs, whatever its vectors.
+pub(crate) fn fits(plane: &Plane, width: usize) -> bool {
+    plane.rows.len * width >= LINE && plane.columns.len * width >= 16
+}
+
+#[repr(align(64))]
+struct Staging(MaybeUninit<[u8; COLUMNS * PITCH]>);
+
+/// Moves a plane, each axis of which has one stride, with ordinary stores.
+///
+/// # Safety (of `work`)
+///
+/// As `plane::run`; there are at least `V::BYTES / W` rows and `16 / W` columns.
+pub(crate) struct Crowded<'a, V, O, const W: usize> {
+    pub(crate) plane: &'a Plane,
+    pub(crate) order: O,
+    /// Bytes from one row to the next in the source, and from one column to the next in the destination.
+    pub(crate) strides: (isize, isize),
+    pub(crate) at: &'a At,
+    pub(crate) vector: PhantomData<V>,
+}
+
+impl<V: Vector, O: Order, const W: usize> Work for Crowded<'_, V, O, W> {
+    #[inline(always)]
+    unsafe fn work(mut self) {
+        let &At {
+            source,
+            destination,
+            ..
+        } = self.at;
+        // SAFETY: the caller's promise.
+        unsafe { self.plane.around.walk(source, destination, &mut self) };
+    }
+}
+
+impl<V: Vector, O: Order, const W: usize> Each for Crowded<'_, V, O, W> {
+    #[inline(always)]
+    unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
+        let Crowded {
+            plane,
+            order,
+            strides: (pitch, step),
+            ..
+        } = *self;
+        let (height, breadth, n) = (plane.rows.len, plane.columns.len, V::BYTES / W);
+        let mut stage = Staging(MaybeUninit::uninit());
+        let stage = stage.0.as_mut_ptr().cast::<u8>();
+        for q in (0..breadth).step_by(COLUMNS) {
+            // The last block is moved back to be whole vectors, if need be; some elements are then written twice.
+            let columns = COLUMNS.min(breadth - q).max(16 / W);
+            let q = q.min(breadth - columns);
+            for p in (0..height).step_by(RUN / W) {
+                let rows = (RUN / W).min(height - p).max(n);
+                let p = p.min(height - rows);
+                // SAFETY: rows p..p + rows and columns q..q + columns are of the plane, no fewer than a vector and 16 bytes have
+                // elements. The stage has room for them: `columns` is at most `COLUMNS`, as 16 bytes have no more, and `rows` at most
+                // those of a run, as no vector is longer.
+                unsafe {
+                    let of = Steps {
+                        base: from.offset(p as isize * pitch).add(q * W),
+                        step: pitch,
+                    };
+                    let staged = Steps {
+                        base: stage,
+                        step: PITCH as isize,
+                    };
+                    tile::<V, W, false>(of, rows, staged, columns, order, |_| ());
+                    let to = to.offset(q as isize * step).add(p * W);
+                    for c in 0..columns {
+                        let (staged, to) = (stage.add(c * PITCH), to.offset(c as isize * step));
+                        let mut done = 0;
+                        while done < rows * W {
+                            done = done.min(rows * W - V::BYTES);
+                            V::load(staged.add(done)).store(to.add(done));
+                            done += V::BYTES;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::axis::Axis;
+    use crate::isa::Isa;
+
+    /// Of so many rows and columns, with a gap behind each, that lie in order or the other way round.
+    fn moves(width: usize, (height, breadth): (usize, usize), backwards: bool) {
+        const GAP: usize = 3;
+        let (row, column) = ((breadth + GAP) * width, (height + GAP) * width);
+        let source: Vec<u8> = (0..height * row)
+            .map(|i| (i * 37 + i / 251) as u8)
+            .collect();
+        let place = |i: usize, count: usize| if backwards { count - 1 - i } else { i };
+        let mut expected = vec![0xa5; breadth * column];
+        for p in 0..height {
+            for q in 0..breadth {
+                let from = place(p, height) * row + q * width;
+                let to = place(q, breadth) * column + p * width;
+                expected[to..to + width].copy_from_slice(&source[from..from + width]);
+            }
+        }
+        let stride = |bytes: usize| bytes as isize * if backwards { -1 } else { 1 };
+        let plane = Plane {
+            stream: false,
+            crowded: true,
+            ..Plane::streaming(
+                Axis::new(height, stride(row)),
+                Axis::new(breadth, stride(column)),
+                false,
+            )
+        };
+        for &isa in Isa::available() {
+            let mut destination = vec![0xa5; expected.len()];
+            let at = At {
+                source: source[place(0, height) * row..].as_ptr(),
+                destination: destination[place(0, breadth) * column..].as_mut_ptr(),
+                upcoming: source.as_ptr(),
+                aside: None,
+            };
+            // SAFETY: the source has all elements of the plane, and the destination room for them.
+            unsafe { crate::dispatch::plane(isa, &plane, width, &at) };
+            assert!(
+                destination == expected,
+                "{height}x{breadth} of {width}, {isa:?}, backwards: {backwards}"
+            );
+        }
+    }
+
+    /// Whichever CPU this is.
+    #[test]
+    fn crowded_planes_are_moved() {
+        for size in [(64, 16), (67, 19), (128, 64), (513, 65), (1031, 131)] {
+            for width in [1, 2, 4, 8, 16] {
+                moves(width, size, false);
+                moves(width, size, true);
+            }
+        }
+    }
+
+    #[test]
+    fn columns_a_page_apart_crowd_on_a_zen_5() {
+        const MIB: usize = 1 << 20;
+        // Rows and columns, their width, bytes from one to the next, bytes of the whole, and whether they crowd.
+        let cases = [
+            ((1024, 1024), 4, (4096, 4096), 4 * MIB, true),
+            // Rows that find room.
+            ((1024, 1000), 4, (4000, 4096), 4 * MIB, false),
+            ((4096, 1000), 1, (1000, 4096), 4 * MIB, true),
+            // Two slots.
+            ((1024, 512), 4, (4096, 6144), 4 * MIB, true),
+            ((1024, 500), 2, (1000, 2048), MIB, false),
+            ((1024, 1024), 2, (2048, 2048), 2 * MIB, true),
+            // Small ones.
+            ((1024, 32), 4, (128, 4096), MIB / 8, false),
+            ((4096, 24), 1, (24, 4096), MIB / 16, true),
+            ((4096, 15), 1, (15, 4096), MIB / 16, false),
+            ((32, 4096), 1, (4096, 4096), MIB / 8, false),
+            ((512, 128), 8, (1024, 4096), MIB / 2, false),
+            ((512, 512), 8, (4096, 4096), 2 * MIB, true),
+            ((512, 512), 16, (8192, 8192), 4 * MIB, false),
+        ];
+        for ((height, breadth), width, (row, column), bytes, crowd) in cases {
+            let rows = Axis::new(height, row);
+            let plane = Plane::streaming(rows, Axis::new(breadth, column), false);
+            assert_eq!(
+                suits(&plane, width, bytes),
+                crowd && is_zen5(),
+                "{height}x{breadth} of {width}"
+            );
+        }
+    }
+}
