@@ -17,6 +17,7 @@ use crate::simd::Portable;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::x86::{Avx2Set, Avx512Set, VbmiSet};
 use crate::slim::{self, Slim};
+use crate::spaced::{self, Spaced};
 use crate::weave::{self, Weave};
 use crate::zip::{self, Zip};
 
@@ -83,6 +84,16 @@ pub(crate) unsafe fn runs(isa: Isa, runs: &Runs, at: &At) {
 pub(crate) unsafe fn slim(isa: Isa, slim: &Slim, width: usize, at: &At) {
     // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
     unsafe { with_set!(isa, slim::run(slim, width, at)) }
+}
+
+/// Joins few rows to columns with a gap behind each.
+///
+/// # Safety
+///
+/// As [`spaced::run`]; that the CPU has the set is proved by `isa`.
+pub(crate) unsafe fn spaced(isa: Isa, spaced: &Spaced, width: usize, at: &At) {
+    // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
+    unsafe { with_set!(isa, spaced::run(spaced, width, at)) }
 }
 
 /// Interleaves or separates rows.

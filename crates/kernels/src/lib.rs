@@ -61,6 +61,7 @@ mod sequence;
 mod sift;
 mod simd;
 mod slim;
+mod spaced;
 mod staged;
 mod strips;
 mod tuning;

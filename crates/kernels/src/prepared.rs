@@ -20,6 +20,7 @@ use crate::sequence::stage::Aside;
 use crate::sift::Sift;
 use crate::simd::{LINE, fence};
 use crate::slim::Slim;
+use crate::spaced::Spaced;
 use crate::weave::{self, Weave};
 use crate::zip::{self, Zip};
 use axes::{few, is_broken, plane, runs};
@@ -53,6 +54,7 @@ enum Body {
     Hop(Box<Hop>),
     /// Too few columns for a plane's vectors.
     Slim(Box<Slim>),
+    Spaced(Box<Spaced>),
     /// Too few rows or columns for a plane's vectors, and contiguous with the others.
     Weave(Box<Weave>),
     /// Two or four rows, and contiguous with the others.
@@ -222,6 +224,23 @@ impl Prepared {
     /// A transpose past the caches, which fills what lies behind every column, as it is between it and the next one. `None`
     /// where its kernel can't. Whoever runs it promises that the gaps are writable, the last one's too.
     pub(crate) fn with_gaps(width: usize, loops: &[Loop], isa: Isa, gap: Gap) -> Option<Prepared> {
+        let mut outer = Loops::from_slice(loops);
+        let unit = width as isize;
+        if let Some(d) = find(&outer, |l| l.destination, unit)
+            && let Some(s) = find(&outer, |l| l.source, unit)
+            && let Some(spaced) = Spaced::new(width, outer[d], outer[s], gap)
+        {
+            outer.remove(d.max(s));
+            outer.remove(d.min(s));
+            return Some(Prepared {
+                outer: outer.into_vec(),
+                start: (0, 0),
+                width,
+                isa,
+                stream: true,
+                body: Body::Spaced(Box::new(spaced)),
+            });
+        }
         let mut prepared = Prepared::new(width, loops, isa, true);
         let width = prepared.width;
         let Body::Plane(plane) = &mut prepared.body else {
@@ -308,6 +327,10 @@ impl Prepared {
             },
             Body::Zip(ref zip) => Kernel::Weave {
                 width: zip.width(),
+                isa: self.isa.name(),
+            },
+            Body::Spaced(_) => Kernel::Weave {
+                width,
                 isa: self.isa.name(),
             },
             Body::Strided(_) | Body::Reverse(_) => Kernel::Strided { width },
@@ -432,6 +455,7 @@ impl Prepared {
                 Body::Plane(plane) => dispatch::plane(self.isa, plane, self.width, at),
                 Body::Hop(hop) => dispatch::hop(self.isa, hop, at),
                 Body::Slim(slim) => dispatch::slim(self.isa, slim, self.width, at),
+                Body::Spaced(spaced) => dispatch::spaced(self.isa, spaced, self.width, at),
                 Body::Weave(weave) => dispatch::weave(self.isa, weave, at),
                 Body::Zip(zip) => dispatch::zip(self.isa, zip, at),
                 Body::Gather(gathers) => dispatch::gather(self.isa, gathers, at),

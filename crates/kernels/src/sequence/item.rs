@@ -277,14 +277,15 @@ fn column(loops: &[Loop], width: usize) -> Option<isize> {
     turns.then_some(rows.extent as isize * unit)
 }
 
-/// The items with the largest one, a transpose, and the fill of what lies behind its columns as one. `None` if there is no
-/// such fill. They are at most `most` elements together.
+/// The items with the largest one that moves, a transpose, and the fill of what lies behind its columns as one, and the bytes
+/// that this one writes. `None` if there is no such fill. They are at most `most` elements together.
 pub(super) fn with_gaps<'a>(
     items: &[Item],
     fills: impl Iterator<Item = &'a Fill> + Clone,
     most: usize,
-) -> Option<Vec<Item>> {
-    let largest = (0..items.len()).max_by_key(|&i| items[i].bytes())?;
+) -> Option<(Vec<Item>, usize)> {
+    let moves = (0..items.len()).filter(|&i| items[i].pattern.is_none());
+    let largest = moves.max_by_key(|&i| items[i].bytes())?;
     let joined = items.iter().enumerate().find_map(|(i, padding)| {
         let pattern = padding.pattern?;
         let fill = fills.clone().nth(pattern)?;
@@ -292,8 +293,9 @@ pub(super) fn with_gaps<'a>(
         Some((i, joined))
     });
     let (gone, joined) = joined?;
+    let bytes = joined.bytes() + items[gone].bytes();
     let mut items = items.to_vec();
     items[largest] = joined;
     items.remove(gone);
-    Some(items)
+    Some((items, bytes))
 }

@@ -226,18 +226,19 @@ impl Sequence {
         let stream = stream && !(cutting > total / CUTTING && total < sizes.kept && in_order());
         // Where one item is nearly everything, its kernel does best with the whole of it when it streams.
         let largest = items.iter().max_by_key(|item| item.bytes())?;
-        let alone = stream && largest.bytes() / 3 > total / 4;
+        let nearly_all = |bytes: usize| stream && bytes / 3 > total / 4;
+        let alone = nearly_all(largest.bytes());
         let single = items.len() == 1;
         let shared = stream && cutting > total / CUTTING && !(alone && largest.is_of_lines());
         let leaves = LEAVES * items.len() + 64;
-        let ordered = |items: &[Item], how: How| {
+        let ordered = |items: &[Item], how: How, joined: bool| {
             let mut maker = Maker::new(tuning.isa, stream, how, leaves);
             let nodes = maker.order(items.to_vec(), 0)?;
             let one = matches!(&nodes[..], [node] if matches!(node.kind, Kind::Band(_)));
             let worth = total / entries(&nodes) >= WORTH && maker.cut <= total / how.rest;
-            (!one && worth).then_some((nodes, how))
+            ((joined || !one) && worth).then_some((nodes, how))
         };
-        let order = |how| ordered(&items, how);
+        let order = |how| ordered(&items, how, false);
         let narrow = How {
             staged: true,
             band: STAGE,
@@ -249,19 +250,23 @@ impl Sequence {
             rest: REST,
             ..narrow
         };
-        // Columns of nearly everything, with what lies between them.
+        // Columns of nearly everything.
         let columns = largest.column().filter(|_| single || alone);
+        // They, with what lies between them.
         let gaps = || {
-            let items = (stream && alone)
+            let (items, bytes) = stream
                 .then(|| item::with_gaps(&items, fills.clone(), sizes.most))
                 .flatten()?;
+            if !nearly_all(bytes) {
+                return None;
+            }
             let long = How {
                 staged: false,
                 band: sizes.long,
                 run: RUN,
                 rest: REST,
             };
-            ordered(&items, long)
+            ordered(&items, long, true)
         };
         let joined = gaps();
         let joins = joined.is_some();
