@@ -7,6 +7,7 @@ use crate::plane::Gap;
 use crate::prepared::Prepared;
 use crate::runs::PIECE;
 use crate::simd::LINE;
+use crate::spaced::Spaced;
 use crate::staged::PACKED;
 use crate::tuning::followed;
 
@@ -200,6 +201,17 @@ impl Item {
         })
     }
 
+    /// Whether it is a transpose with a gap behind each short column, for which there is a kernel.
+    fn is_spaced(&self) -> bool {
+        let unit = self.width as isize;
+        self.padding.is_some_and(|Padding { gap, .. }| {
+            let columns = self.loops.iter().find(|l| l.source == unit);
+            let rows = self.loops.last();
+            let both = rows.zip(columns);
+            both.is_some_and(|(&r, &c)| Spaced::new(self.width, r, c, gap).is_some())
+        })
+    }
+
     /// What a fill has to do behind its columns, and the transpose without that.
     pub(super) fn without_gaps(mut self) -> (Option<Item>, Item) {
         let padding = self.padding.take().map(|padding| {
@@ -278,7 +290,8 @@ fn column(loops: &[Loop], width: usize) -> Option<isize> {
 }
 
 /// The items with the largest one that moves, a transpose, and the fill of what lies behind its columns as one, and the bytes
-/// that this one writes. `None` if there is no such fill. They are at most `most` elements together.
+/// for which that is worth it: of all that it writes, where there is a kernel for short columns, otherwise of what it moves.
+/// `None` if there is no such fill. They are at most `most` elements together.
 pub(super) fn with_gaps<'a>(
     items: &[Item],
     fills: impl Iterator<Item = &'a Fill> + Clone,
@@ -293,7 +306,10 @@ pub(super) fn with_gaps<'a>(
         Some((i, joined))
     });
     let (gone, joined) = joined?;
-    let bytes = joined.bytes() + items[gone].bytes();
+    let bytes = match joined.is_spaced() {
+        true => joined.bytes() + items[gone].bytes(),
+        false => joined.bytes(),
+    };
     let mut items = items.to_vec();
     items[largest] = joined;
     items.remove(gone);

@@ -217,6 +217,33 @@ fn columns_are_written_with_the_gaps_behind_them() {
     columns_in_bands(16, (61, 1999), 48, sizes, joined);
 }
 
+/// Few rows, whose gaps are most of what is written, or less.
+#[test]
+fn short_columns_are_written_with_the_gaps_behind_them() {
+    let sizes = Sizes {
+        most: 2048,
+        ..SIZES
+    };
+    let joined = |sequence: &Sequence| {
+        assert!(sequence.is_staged() && sequence.scratch() == 0);
+        let bands = bands(&sequence.nodes);
+        assert!(matches!(&bands[0].leaves[..], [leaf] if leaf.pattern.is_none()));
+    };
+    columns_in_bands(1, (3, 400_009), 1, sizes, joined);
+    columns_in_bands(1, (3, 100_003), 13, sizes, joined);
+    columns_in_bands(2, (5, 100_003), 22, sizes, joined);
+    columns_in_bands(4, (3, 39_999), 52, sizes, joined);
+    columns_in_bands(4, (13, 39_999), 12, sizes, joined);
+    columns_in_bands(8, (3, 39_999), 40, sizes, joined);
+    // Of six bytes there is none.
+    let staged = |sequence: &Sequence| {
+        assert!(sequence.is_staged());
+        let mut leaves = bands(&sequence.nodes).into_iter();
+        assert!(leaves.any(|band| band.leaves.len() != 1));
+    };
+    columns_in_bands(1, (3, 400_009), 3, sizes, staged);
+}
+
 /// Where a gap is no whole elements, or both are more than there is room for.
 #[test]
 fn other_gaps_are_filled_apart() {
