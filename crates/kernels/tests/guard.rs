@@ -115,6 +115,26 @@ fn large_planes() {
     }
 }
 
+/// Rows that some kernels read with what lies behind them, as many as are whole blocks; and columns a page apart.
+#[test]
+fn few_columns() {
+    let case = |width: usize, (rows, columns): (usize, usize), row: usize, column: usize| Case {
+        width,
+        source: 0,
+        destination: 0,
+        loops: vec![
+            l(rows, row as isize, width as isize),
+            l(columns, width as isize, column as isize),
+        ],
+    };
+    for (width, columns, row) in [(1, 3, 4), (1, 13, 32), (2, 5, 16), (4, 3, 16), (4, 3, 64)] {
+        runs_between_guards(&case(width, (1088, columns), row, 1088 * width + 64));
+    }
+    for (width, columns) in [(1, 20), (2, 24), (4, 70)] {
+        runs_between_guards(&case(width, (4096 / width, columns), columns * width, 4096));
+    }
+}
+
 #[test]
 fn runs_of_all_lengths() {
     for run in (1..140).chain([255, 256, 257, 1000, 8192, 8193, 20_000]) {
