@@ -11,8 +11,7 @@ use crate::ahead::AHEAD;
 use crate::around::{Around, Each};
 use crate::axis::Pointers;
 use crate::block::{Places, Steps, Table, block, square, squares};
-use crate::crowded::{self, Crowded};
-use crate::nest::Loop;
+use crate::crowded::{self, Crowded, ROOM, slots};
 use crate::oblong::Oblong;
 use crate::order::Order;
 use crate::pieces::NoRoom;
@@ -24,33 +23,6 @@ use crate::tuning::{Caches, followed};
 
 /// Bytes from which on a plane does not fit the second-level cache.
 const NEAR: usize = 256 << 10;
-/// Lines that find room in each slot of the first-level cache, beside others.
-pub(crate) const ROOM: usize = 4;
-
-/// Where the first-level cache looks a line up: at its place in a page.
-const PAGE: usize = 4096;
-
-/// The slots of the first-level cache that addresses this far apart can have.
-pub(crate) fn slots(stride: isize) -> usize {
-    (PAGE / LINE) >> (stride.trailing_zeros().clamp(6, 12) - 6)
-}
-
-/// Whether a nest is a transpose of which a line of the source belongs to so many columns, so far apart, that the
-/// first-level cache has no room for a line of each.
-pub(crate) fn crowds(width: usize, loops: &[Loop]) -> bool {
-    let row = loops.iter().find(|l| l.source == width as isize);
-    row.is_some_and(|l| {
-        let mut lines = [0; PAGE / LINE];
-        for column in 0..(LINE / width) as isize {
-            let place = column.wrapping_mul(l.destination).rem_euclid(PAGE as isize);
-            lines[place as usize / LINE] += 1;
-        }
-        l.destination != l.source && lines.iter().any(|&lines| lines > WAYS)
-    })
-}
-
-/// Lines of a slot of the first-level cache, and some more.
-const WAYS: usize = 4 * ROOM;
 
 /// How many columns half of the second-level cache has room for, of which a strip writes so many bytes each and reads as many:
 /// whole lines of them, whatever an element is.
@@ -566,37 +538,5 @@ unsafe fn narrow<O: Order, const W: usize>(plane: &Plane, order: O, at: &At) {
                 }
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn columns_a_power_of_two_apart_crowd_where_a_line_has_many() {
-        let crowds = |width: usize, rows: usize, columns: usize| {
-            let of = |extent, source: usize, destination: usize| Loop {
-                extent,
-                source: source as isize,
-                destination: destination as isize,
-            };
-            let loops = [
-                of(columns, width, rows * width),
-                of(rows, columns * width, width),
-            ];
-            super::crowds(width, &loops)
-        };
-        // 64 and 32 lines for one slot of twelve or so; 16 find room.
-        assert!(crowds(1, 4096, 300) && crowds(2, 2048, 300));
-        assert!(!crowds(4, 1024, 300));
-        // The rows may be as far apart as they like.
-        assert!(!crowds(1, 4000, 4096) && !crowds(2, 1000, 4096));
-        let run = Loop {
-            extent: 1 << 22,
-            source: 1,
-            destination: 1,
-        };
-        assert!(!super::crowds(1, &[run]));
     }
 }

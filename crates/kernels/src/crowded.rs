@@ -1,5 +1,5 @@
-//! Planes whose columns push each other out of the first-level cache: put together in a stage that fits it, block by block, and
-//! copied from there.
+//! Columns that push each other out of the first-level cache: which do, and planes of such columns, put together in a stage that
+//! fits it, block by block, and copied from there.
 //!
 //! Columns that are a page apart have the same slots of the cache, so that a line that is written to each of some comes and
 //! goes by itself. A stage's columns lie as suits the cache, and of each some lines are then copied at once.
@@ -9,12 +9,40 @@ use std::mem::MaybeUninit;
 
 use crate::around::Each;
 use crate::block::{Steps, tile};
-use crate::cached::{ROOM, slots};
+use crate::nest::Loop;
 use crate::order::Order;
 use crate::plane::{At, Plane};
 use crate::simd::{LINE, Vector, Work};
 use crate::strips::STRIP;
 use crate::tuning::{Caches, is_zen5};
+
+/// Lines that find room in each slot of the first-level cache, beside others.
+pub(crate) const ROOM: usize = 4;
+
+/// Where the first-level cache looks a line up: at its place in a page.
+const PAGE: usize = 4096;
+
+/// The slots of the first-level cache that addresses this far apart can have.
+pub(crate) fn slots(stride: isize) -> usize {
+    (PAGE / LINE) >> (stride.trailing_zeros().clamp(6, 12) - 6)
+}
+
+/// Whether a nest is a transpose of which a line of the source belongs to so many columns, so far apart, that the
+/// first-level cache has no room for a line of each.
+pub(crate) fn crowds(width: usize, loops: &[Loop]) -> bool {
+    let row = loops.iter().find(|l| l.source == width as isize);
+    row.is_some_and(|l| {
+        let mut lines = [0; PAGE / LINE];
+        for column in 0..(LINE / width) as isize {
+            let place = column.wrapping_mul(l.destination).rem_euclid(PAGE as isize);
+            lines[place as usize / LINE] += 1;
+        }
+        l.destination != l.source && lines.iter().any(|&lines| lines > WAYS)
+    })
+}
+
+/// Lines of a slot of the first-level cache, and some more.
+const WAYS: usize = 4 * ROOM;
 
 /// Bytes of a column that are staged. On a Zen 5 f32[1024,1024] to columns takes 0.11 ms by so many, 0.24 by half and 0.13 by twice as
 /// many, of half as many columns.
@@ -114,8 +142,9 @@ impl<V: Vector, O: Order, const W: usize> Each for Crowded<'_, V, O, W> {
                 let rows = (RUN / W).min(height - p).max(n);
                 let p = p.min(height - rows);
                 // SAFETY: rows p..p + rows and columns q..q + columns are of the plane, no fewer than a vector and 16 bytes have
-                // elements. The stage has room for them: `columns` is at most `COLUMNS`, as 16 bytes have no more, and `rows` at most
-                // those of a run, as no vector is longer.
+                // elements. The stage, which is no part of either side, has room for them: `columns` is at most `COLUMNS`, as 16
+                // bytes have no more, and `rows` at most those of a run, as no vector is longer. Vectors that are copied lie in the
+                // `rows * W` bytes of a column that the tile has written, and in as many of the destination's.
                 unsafe {
                     let of = Steps {
                         base: from.offset(p as isize * pitch).add(q * W),
@@ -147,6 +176,33 @@ mod tests {
     use super::*;
     use crate::axis::Axis;
     use crate::isa::Isa;
+
+    #[test]
+    fn columns_a_power_of_two_apart_crowd_where_a_line_has_many() {
+        let crowds = |width: usize, rows: usize, columns: usize| {
+            let of = |extent, source: usize, destination: usize| Loop {
+                extent,
+                source: source as isize,
+                destination: destination as isize,
+            };
+            let loops = [
+                of(columns, width, rows * width),
+                of(rows, columns * width, width),
+            ];
+            super::crowds(width, &loops)
+        };
+        // 64 and 32 lines for one slot of twelve or so; 16 find room.
+        assert!(crowds(1, 4096, 300) && crowds(2, 2048, 300));
+        assert!(!crowds(4, 1024, 300));
+        // The rows may be as far apart as they like.
+        assert!(!crowds(1, 4000, 4096) && !crowds(2, 1000, 4096));
+        let run = Loop {
+            extent: 1 << 22,
+            source: 1,
+            destination: 1,
+        };
+        assert!(!super::crowds(1, &[run]));
+    }
 
     /// Of so many rows and columns, with a gap behind each, that lie in order or the other way round.
     fn moves(width: usize, (height, breadth): (usize, usize), backwards: bool) {

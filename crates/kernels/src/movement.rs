@@ -1,7 +1,7 @@
 //! A box of elements to move.
 
-use crate::cached;
 use crate::clip::{Part, clip};
+use crate::crowded;
 use crate::error::{Buffer, NestError};
 use crate::isa::Isa;
 use crate::kernel::Kernel;
@@ -377,7 +377,7 @@ fn streams(nest: &Nest, tuning: &Tuning) -> (bool, bool) {
     if !(much || early) {
         return (false, false);
     }
-    let crowds = cached::crowds(nest.width, &nest.loops);
+    let crowds = crowded::crowds(nest.width, &nest.loops);
     let cut = cut_columns(nest);
     let early = early && crowds && cut.is_none();
     let long = nest.width >= WIDE && cut.is_some_and(|column| column >= LONG);

@@ -225,11 +225,7 @@ impl Prepared {
     /// where its kernel can't. Whoever runs it promises that the gaps are writable, the last one's too.
     pub(crate) fn with_gaps(width: usize, loops: &[Loop], isa: Isa, gap: Gap) -> Option<Prepared> {
         let mut outer = Loops::from_slice(loops);
-        let unit = width as isize;
-        if let Some(d) = find(&outer, |l| l.destination, unit)
-            && let Some(s) = find(&outer, |l| l.source, unit)
-            && let Some(spaced) = Spaced::new(width, outer[d], outer[s], gap)
-        {
+        if let Some((spaced, [d, s])) = Spaced::find(width, &outer, gap) {
             outer.remove(d.max(s));
             outer.remove(d.min(s));
             return Some(Prepared {

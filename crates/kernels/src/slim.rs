@@ -112,7 +112,8 @@ impl<V: Vector, const W: usize> Work for Pieces<'_, V, W> {
         let mut stage = Stage(MaybeUninit::uninit());
         let stage = stage.0.as_mut_ptr().cast::<u8>();
         let (waits, n) = (waits(), V::BYTES / W);
-        let (wide, soon) = (self.slim.wide(W), is_zen5());
+        let wide = self.slim.wide(W);
+        let soon = wide > 0 && is_zen5();
         let rows_of_line = (LINE / rows.source.unsigned_abs().max(1)).max(1);
         let onward = match soon {
             true => None,

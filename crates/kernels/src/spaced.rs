@@ -35,9 +35,18 @@ pub(crate) struct Spaced {
 }
 
 impl Spaced {
+    /// The rows and columns of a nest, with their places among its loops: see [`new`](Spaced::new).
+    pub(crate) fn find(width: usize, loops: &[Loop], gap: Gap) -> Option<(Spaced, [usize; 2])> {
+        let unit = width as isize;
+        let rows = loops.iter().position(|l| l.destination == unit)?;
+        let columns = loops.iter().position(|l| l.source == unit)?;
+        let spaced = Spaced::new(width, loops[rows], loops[columns], gap)?;
+        Some((spaced, [rows, columns]))
+    }
+
     /// Rows and columns of elements of `width` bytes, with this gap behind each column and the next column behind that. `None`
     /// where there are too many rows, too few columns, or gaps that are not worth it.
-    pub(crate) fn new(width: usize, rows: Loop, columns: Loop, gap: Gap) -> Option<Spaced> {
+    fn new(width: usize, rows: Loop, columns: Loop, gap: Gap) -> Option<Spaced> {
         let column = rows.extent * width;
         let pitch = column + gap.bytes;
         let whole = (pitch / width).is_power_of_two() || pitch >= LANE;
@@ -146,8 +155,9 @@ impl<V: Vector, const W: usize> Work for Groups<'_, V, W> {
                 for r in 0..rows.extent {
                     near(row(r, q + b).wrapping_add(AHEAD));
                 }
-                // SAFETY: columns q + b.. are of the plane, as many as a vector has elements; rows from the last one on are
-                // those of the gap. The stage has room for them.
+                // SAFETY: columns q + b.. are of the plane, as many as a vector has elements, and so many bytes of every row are
+                // readable; rows from the last one on are those of the gap, of a line each. The stage has room for the columns of
+                // a group, and for a line behind them, of which the last lane may write a part.
                 unsafe {
                     let of = |r: usize| match r.checked_sub(rows.extent) {
                         Some(blank_row) => blank.0[blank_row].as_ptr(),
@@ -171,7 +181,7 @@ impl<V: Vector, const W: usize> Work for Groups<'_, V, W> {
                 }
                 b += n;
             }
-            // SAFETY: these columns are staged, and writable with their gaps.
+            // SAFETY: these columns are staged, or none are, and writable with their gaps; only the pen writes there.
             unsafe { pen.copy(other, place(staged.start), staged.len() * pitch) };
             staged = q..q + count;
             std::mem::swap(&mut stage, &mut other);
@@ -194,7 +204,8 @@ impl<V: Vector, const W: usize> Work for Groups<'_, V, W> {
 unsafe fn join<V: Vector, const W: usize>(k: usize, row: impl Fn(usize) -> *const u8, to: *mut u8) {
     macro_rules! rows {
         ($k:literal) => {{
-            // SAFETY: lane l of vector m has elements of columns l * c + m * (c / k) and on, as many as a lane holds whole.
+            // SAFETY: rows are asked for below `k`. Lane l of vector m has elements of columns l * c + m * (c / k) and on, as many as
+            // a lane holds whole; with m below `k` its place is in `k` vectors.
             unsafe {
                 let v = turned::<V, W>(
                     $k,

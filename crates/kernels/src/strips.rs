@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::ahead::Ahead;
 use crate::axis::Pointers;
 use crate::block::{Listed, tile};
-use crate::cached::{ROOM, slots};
+use crate::crowded::{ROOM, slots};
 use crate::order::Order;
 use crate::pieces::{MaybeRoom, bring, places};
 use crate::plane::{At, PAGE, Plane};

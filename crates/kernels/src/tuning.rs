@@ -73,7 +73,7 @@ impl Tuning {
     }
 
     /// Whether one does whose columns lie on lines and push each other out of the nearer caches: see
-    /// [`crowds`](crate::cached::crowds). On Intel's CPUs u8[4096,4096] to columns takes twice as long by ordinary stores,
+    /// [`crowds`](crate::crowded::crowds). On Intel's CPUs u8[4096,4096] to columns takes twice as long by ordinary stores,
     /// though all of it is cached.
     pub(crate) fn streams_crowded(&self, bytes: usize) -> bool {
         let least = Caches::of_this_cpu().last.min(LAST) / 6;

@@ -203,13 +203,8 @@ impl Item {
 
     /// Whether it is a transpose with a gap behind each short column, for which there is a kernel.
     fn is_spaced(&self) -> bool {
-        let unit = self.width as isize;
-        self.padding.is_some_and(|Padding { gap, .. }| {
-            let columns = self.loops.iter().find(|l| l.source == unit);
-            let rows = self.loops.last();
-            let both = rows.zip(columns);
-            both.is_some_and(|(&r, &c)| Spaced::new(self.width, r, c, gap).is_some())
-        })
+        let finds = |gap| Spaced::find(self.width, &self.loops, gap).is_some();
+        self.padding.is_some_and(|padding| finds(padding.gap))
     }
 
     /// What a fill has to do behind its columns, and the transpose without that.

@@ -194,6 +194,13 @@ fn bands(nodes: &[Node]) -> Vec<&Band> {
     all
 }
 
+/// That columns and the gaps behind them are one leaf, and need no stage but their kernel's.
+fn joined(sequence: &Sequence) {
+    assert!(sequence.is_staged() && sequence.scratch() == 0);
+    let first = &bands(&sequence.nodes)[0].leaves[..];
+    assert!(matches!(first, [leaf] if leaf.pattern.is_none()));
+}
+
 /// Rows of less and more than a first-level stage's, gaps of less and more than a pattern, and a last band of a single
 /// column, which is apart from its gap.
 #[test]
@@ -201,11 +208,6 @@ fn columns_are_written_with_the_gaps_behind_them() {
     let sizes = Sizes {
         most: 2048,
         ..SIZES
-    };
-    let joined = |sequence: &Sequence| {
-        assert!(sequence.is_staged());
-        let first = &bands(&sequence.nodes)[0].leaves[..];
-        assert!(matches!(first, [leaf] if leaf.pattern.is_none()));
     };
     columns_in_bands(1, (131, 12999), 6, sizes, joined);
     columns_in_bands(1, (67, 19999), 21, sizes, joined);
@@ -217,17 +219,12 @@ fn columns_are_written_with_the_gaps_behind_them() {
     columns_in_bands(16, (61, 1999), 48, sizes, joined);
 }
 
-/// Few rows, whose gaps are most of what is written, or less.
+/// Few rows, whose gaps are most of what is written, or less; of three and three bytes there is no kernel.
 #[test]
 fn short_columns_are_written_with_the_gaps_behind_them() {
     let sizes = Sizes {
         most: 2048,
         ..SIZES
-    };
-    let joined = |sequence: &Sequence| {
-        assert!(sequence.is_staged() && sequence.scratch() == 0);
-        let bands = bands(&sequence.nodes);
-        assert!(matches!(&bands[0].leaves[..], [leaf] if leaf.pattern.is_none()));
     };
     columns_in_bands(1, (3, 400_009), 1, sizes, joined);
     columns_in_bands(1, (3, 100_003), 13, sizes, joined);
@@ -235,7 +232,6 @@ fn short_columns_are_written_with_the_gaps_behind_them() {
     columns_in_bands(4, (3, 39_999), 52, sizes, joined);
     columns_in_bands(4, (13, 39_999), 12, sizes, joined);
     columns_in_bands(8, (3, 39_999), 40, sizes, joined);
-    // Of six bytes there is none.
     let staged = |sequence: &Sequence| {
         assert!(sequence.is_staged());
         let mut leaves = bands(&sequence.nodes).into_iter();
