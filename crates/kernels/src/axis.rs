@@ -73,6 +73,20 @@ impl Axis {
     pub(crate) fn read(&self, start: isize, out: &mut [isize]) {
         let before = start.min(0).unsigned_abs().min(out.len());
         out[..before].fill(0);
+        if let Some(stride) = self.single_stride() {
+            // No walk, and nothing to divide.
+            let last = self.len as isize - 1;
+            let at = start.max(0);
+            let inside = ((last - at).max(0) as usize).min(out.len() - before);
+            let (inside, behind) = out[before..].split_at_mut(inside);
+            let mut offset = at * stride;
+            for out in inside {
+                *out = offset;
+                offset += stride;
+            }
+            behind.fill(last * stride);
+            return;
+        }
         let mut cursor = self.cursor(start.clamp(0, self.len as isize - 1) as usize);
         let mut done = before;
         while done < out.len() {

@@ -527,6 +527,28 @@ fn packed_matrices() {
     }
 }
 
+/// Matrices of more than one strip of rows, whose columns share bytes: within the caches and past them.
+#[test]
+fn strips_of_packed_matrices() {
+    for (width, rows, columns) in [(1, 4703, 577), (2, 2203, 491), (4, 1151, 241)] {
+        for gap in [0, 3] {
+            let (recoding, bits) = bits(width, width);
+            let (row, column) = ((columns + gap) * width, (rows + gap) * width);
+            let case = Case {
+                recoding,
+                bits,
+                source: 3 * width,
+                destination: width,
+                loops: vec![
+                    l(rows, row as isize, width as isize),
+                    l(columns, width as isize, column as isize),
+                ],
+            };
+            check(&case).unwrap_or_else(|error| panic!("{error} {case:?}"));
+        }
+    }
+}
+
 /// Runs of every short length, from and to every bit.
 #[test]
 fn packed_runs_of_every_length() {

@@ -62,6 +62,39 @@ pub(super) unsafe fn lines<W: Words>(from: Place<*const u8>, to: *mut u8, count:
     }
 }
 
+/// Copies a run of bits by ordinary stores, from a stage. What else the first and the last byte have stays.
+///
+/// # Safety
+///
+/// There is a bit. The bits are readable, as are the byte before and the byte behind those that have them, and the whole bytes
+/// that have them in the destination readable and writable; the two do not overlap. The CPU has `W`.
+#[inline(always)]
+pub(super) unsafe fn put<W: Words>(from: Place<*const u8>, to: Place<*mut u8>, bits: usize) {
+    let (to, bit) = to.byte();
+    let bytes = (bit + bits).div_ceil(8);
+    let behind = 8 * bytes - bit - bits;
+    let from = from.step(-(bit as isize));
+    // SAFETY: whole bytes that have bits of the run, and what they are made from, which begins at most seven bits before it and
+    // ends in the byte behind it at the latest.
+    unsafe {
+        // Both are made before the others are written: to read what was just written would be to wait for it.
+        let (low, high) = (!(0xff_u8 << bit), !(0xff_u32 >> behind) as u8);
+        let at_end = from.step(8 * (bytes as isize - 1));
+        let first = few(from, 8) as u8 & !low | *to & low;
+        let last = match bytes {
+            1 => first,
+            _ => few(at_end, 8) as u8,
+        };
+        let last = last & !high | *to.add(bytes - 1) & high;
+        match from.bit & 7 {
+            0 => pieces::<W, false>(from, to, bytes),
+            _ => pieces::<W, true>(from, to, bytes),
+        }
+        *to = first;
+        *to.add(bytes - 1) = last;
+    }
+}
+
 /// At most eight bits, in the lowest ones; above them may be others.
 ///
 /// # Safety

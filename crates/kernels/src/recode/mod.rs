@@ -6,6 +6,7 @@ mod block;
 mod blocks;
 mod braid;
 mod code;
+mod column;
 mod half;
 mod keep;
 mod mix;

@@ -13,22 +13,24 @@
 //! Reading and writing take turns, so that what is asked for ahead comes while lines are written. More rows than the CPU's
 //! prefetcher follows are read in pieces of some lines, one row after the other, the next few asked for meanwhile. Where columns
 //! do not begin on lines, they are staged with the line just before the strip, whose rows are read twice, the second time from
-//! a cache: so no line is written in two parts, but at a column's ends.
+//! a cache: so no line is written in two parts, but at a column's ends. Within the caches columns are written by ordinary
+//! stores, wherever they begin.
+//!
+//! Both kinds of work are functions of their own: as one, what is done for a column takes registers from what is done for rows.
 
 use std::marker::PhantomData;
 
+use super::column::{Asked, Columns};
 use super::half::Half;
-use super::keep::{self, keep};
 use super::pass::walk;
-use super::reading::{BITS, Numbers, Packed, Reading, ask, some, square_bytes};
+use super::reading::{BITS, Numbers, Packed, Reading, Squares, some, square_bytes};
 use super::rewrite::Place;
 use super::roles::Roles;
 use super::way::{NarrowBfloat, NarrowHalf, Way, WidenBfloat, WidenHalf};
 use crate::axis::{Axis, JOINED};
-use crate::block::square;
 use crate::isa::Isa;
 use crate::nest::Loop;
-use crate::simd::{LINE, Vector, Work, own};
+use crate::simd::{LINE, Work};
 use crate::tuning::{Caches, followed, is_zen5};
 
 /// The most lines of a strip.
@@ -46,8 +48,6 @@ const CUT_PIECE: usize = 256;
 const ROOM: usize = 320 << 10;
 /// Columns that are staged then, at most.
 const COLUMNS: usize = 2048;
-/// Columns ahead whose first and last lines, of which a part is written, are asked for: they are read before.
-const OWN: usize = 8;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Panel {
@@ -65,6 +65,8 @@ pub(crate) struct Panel {
     lines: usize,
     /// Rows that are asked for while those before them are read; if 0, all are while columns are written.
     far: usize,
+    /// Whether lines are written past the caches; if not, no line before a strip is needed.
+    stream: bool,
     isa: Isa,
 }
 
@@ -87,7 +89,7 @@ impl Unit {
     }
 
     /// Rows that make a line of the destination, and columns of a step: whole lines of them in squares.
-    fn step(self) -> (usize, usize) {
+    pub(super) fn step(self) -> (usize, usize) {
         let (from, to) = self.bits();
         (BITS / to, BITS / from.min(to))
     }
@@ -108,10 +110,12 @@ impl Unit {
     }
 
     /// On a Zen 5, the steps of so many bytes that are read of a row and then of the next, at most so many, and the rows that are
-    /// asked for while those before them are read. Rows of 512 bytes are followed anyway.
+    /// asked for while those before them are read. Rows of 512 bytes are followed anyway. Of packed elements two lines: of u4
+    /// in a half as long strips one took 1.1 times as long; of bits, whose columns are the most, it is one.
     fn zen5(self, step: usize, most: usize) -> (usize, usize) {
         const AHEAD: usize = 8 << 10;
         let wide = match self {
+            Unit::Packed(2 | 4, to) if to < 8 => most.min(2),
             Unit::Packed(..) => 1,
             Unit::Numbers(_) => most.min(4),
         };
@@ -148,7 +152,13 @@ struct Scratch {
 impl Panel {
     /// A panel of some loops' rows and columns, the innermost of which comes first. `None` if there is no whole step of
     /// them.
-    pub(super) fn new(unit: Unit, loops: &[Loop], roles: &Roles, isa: Isa) -> Option<Panel> {
+    pub(super) fn new(
+        unit: Unit,
+        loops: &[Loop],
+        roles: &Roles,
+        stream: bool,
+        isa: Isa,
+    ) -> Option<Panel> {
         let axis = |which: &[usize], stride: fn(&Loop) -> isize, least: usize| {
             let (&first, more) = which.split_first()?;
             let mut axis = Axis::new(loops[first].extent, stride(&loops[first]));
@@ -177,6 +187,10 @@ impl Panel {
             (wide, lines, unit.ahead() / (wide * read))
         } else if is_zen5() && (alike || unit.narrows()) {
             let (wide, far) = unit.zen5(read, most);
+            let lines = match unit {
+                Unit::Packed(from, to) if from == to => LINES,
+                _ => lines,
+            };
             (wide, lines, far)
         } else if alike {
             (1, lines, 0)
@@ -184,15 +198,21 @@ impl Panel {
             let wide = CUT_PIECE.div_ceil(read).min(most);
             (wide, LINES, second / SHARE / (wide * read))
         };
+        let rows = axis(&rows, |l| l.source, row_step)?;
+        let lines = match stream {
+            true => lines,
+            false => lines.min(rows.len.div_ceil(row_step)),
+        };
         Some(Panel {
             unit,
-            rows: axis(&rows, |l| l.source, row_step)?,
+            rows,
             columns,
             others,
             alike,
             wide,
             lines,
             far,
+            stream,
             isa,
         })
     }
@@ -310,11 +330,14 @@ impl<S: Half, R: Reading> Work for Elements<'_, S, R> {
         let (lines, pitch) = (panel.lines, panel.pitch());
         let (strip, count) = (lines * line, (1 + lines) * line);
         // Where all columns begin on lines, what is before a strip is not needed.
-        let before =
-            match panel.alike && (to.base as usize * 8).wrapping_add_signed(to.bit) % BITS == 0 {
-                true => 0,
-                false => line,
-            };
+        let on_lines =
+            panel.alike && (to.base as usize * 8).wrapping_add_signed(to.bit) % BITS == 0;
+        let before = match on_lines || !panel.stream {
+            true => 0,
+            false => line,
+        };
+        // Rows that cut lines are read from two of them each.
+        let near = before > 0 && is_zen5();
         // Whether columns end inside lines.
         let ragged = before > 0 || !(rows * R::TO).is_multiple_of(BITS);
         let [mut here, mut next] = scratch.rows;
@@ -323,8 +346,6 @@ impl<S: Half, R: Reading> Work for Elements<'_, S, R> {
             let table = unsafe { std::slice::from_raw_parts_mut(table, count) };
             panel.rows.read(row as isize - line as isize, table);
         };
-        let mut to_columns = [0isize; BITS];
-        let to_columns = &mut to_columns[..step];
         load(0, next);
         let mut row = 0;
         // A strip past the last row ends the last lines of columns that begin up to a line before row 0.
@@ -349,34 +370,26 @@ impl<S: Half, R: Reading> Work for Elements<'_, S, R> {
                 // The last columns are moved back to be whole steps; some are written twice.
                 let wide = panel.wide.min((columns - column).div_ceil(step));
                 column = column.min(columns - wide * step);
-                let read = wide * step * R::FROM;
                 let last = column + wide * step >= columns;
                 for l in low..high {
                     let first = l * line;
-                    let ahead = match panel.far {
-                        0 => &[],
-                        far => some(rows_here, first + far, line),
-                    };
-                    // SAFETY: rows of the panel; columns of it, as so many steps of them are left.
+                    // SAFETY: rows of the panel; columns of it, as so many steps of them are left; a line of each staged
+                    // column. The CPU has the set, as it runs this.
                     unsafe {
-                        R::read::<S>(
-                            from.step((column * R::FROM) as isize),
-                            &rows_here[first..first + line],
-                            ahead,
+                        S::enter(Squares::<S, R> {
+                            from: from.step((column * R::FROM) as isize),
+                            rows: &rows_here[first..first + line],
+                            ahead: match panel.far {
+                                0 => &[],
+                                far => some(rows_here, first + far, line),
+                            },
+                            near,
                             wide,
-                            scratch.squares,
-                        );
-                        for square in 0..wide * R::SQUARES {
-                            let at = scratch.squares.add(square * square_bytes(R::WIDTH));
-                            let (w, part) = (square / R::SQUARES, square % R::SQUARES);
-                            let (each, first) = (R::APART.0 * pitch, w * step + R::APART.1 * part);
-                            let columns = scratch.columns.add(first * pitch + l * LINE);
-                            match R::WIDTH {
-                                1 => transpose::<S, 1>(at, columns, each),
-                                2 => transpose::<S, 2>(at, columns, each),
-                                _ => transpose::<S, 4>(at, columns, each),
-                            }
-                        }
+                            squares: scratch.squares,
+                            columns: scratch.columns.add(l * LINE),
+                            pitch,
+                            set: PhantomData,
+                        });
                     }
                 }
                 // What is read next comes while columns are written.
@@ -387,107 +400,36 @@ impl<S: Half, R: Reading> Work for Elements<'_, S, R> {
                         (column + wide * step).min(columns - wide * step),
                     ),
                 };
-                let asked = match panel.far {
-                    0 => asked,
-                    far => some(asked, 0, far),
+                let asked = Asked {
+                    from: from.step((at * R::FROM) as isize),
+                    rows: match panel.far {
+                        0 => asked,
+                        far => some(asked, 0, far),
+                    },
+                    bits: wide * step * R::FROM,
+                    first: last,
                 };
-                let share = asked.len().div_ceil(wide * step);
-                for w in 0..wide {
-                    panel.columns.read((column + w * step) as isize, to_columns);
-                    for (i, &offset) in to_columns.iter().enumerate() {
-                        if let Some(&later) = to_columns.get(i + OWN) {
-                            let to = to.step(later);
-                            if row == 0 && before > 0 {
-                                own(to.byte().0);
-                            }
-                            if !more && ragged {
-                                own(to.step((rows * R::TO) as isize - 1).byte().0);
-                            }
-                        }
-                        let i = w * step + i;
-                        let asked = some(asked, i * share, share);
-                        ask(from.step((at * R::FROM) as isize), asked, read, last);
-                        let column = Column {
-                            // SAFETY: a staged column.
-                            staged: unsafe { scratch.columns.add(i * pitch) },
-                            to: to.step(offset),
-                            end: rows * R::TO,
-                        };
-                        // SAFETY: the column's bits that are in the strip's lines are staged.
-                        unsafe { column.write::<S>(row * R::TO, lines) };
-                    }
+                // SAFETY: what the strip has of the columns is staged, from the line before it on; behind the last column are
+                // the tables of rows. The CPU has the set.
+                unsafe {
+                    S::enter(Columns::<S> {
+                        axis: &panel.columns,
+                        range: column..column + wide * step,
+                        staged: scratch.columns,
+                        pitch,
+                        to,
+                        strip: row * R::TO,
+                        lines,
+                        end: rows * R::TO,
+                        stream: panel.stream,
+                        own: (row == 0 && before > 0, !more && ragged),
+                        asked,
+                        set: PhantomData,
+                    });
                 }
                 column += wide * step;
             }
             row += strip;
-        }
-    }
-}
-
-/// Transposes a square, a line wide, of elements of `W` bytes to columns that lie `pitch` bytes apart.
-///
-/// # Safety
-///
-/// The square is readable, and a line writable for each column.
-#[inline(always)]
-unsafe fn transpose<S: Half, const W: usize>(square_at: *const u8, columns: *mut u8, pitch: usize) {
-    let n = S::Wide::BYTES / W;
-    for down in (0..LINE / W).step_by(n) {
-        for along in (0..LINE / W).step_by(n) {
-            // SAFETY: rows `down..` and columns `along..` of the square.
-            unsafe {
-                square::<S::Wide, W>(
-                    |i| square_at.add((down + i) * LINE + along * W),
-                    |m, v: S::Wide| v.store(columns.add((along + m) * pitch + down * W)),
-                );
-            }
-        }
-    }
-}
-
-/// A column that is staged.
-pub(super) struct Column {
-    /// The line before the strip, and the strip.
-    pub(super) staged: *const u8,
-    pub(super) to: Place<*mut u8>,
-    /// Bits of the whole column.
-    pub(super) end: usize,
-}
-
-impl Column {
-    /// Writes those lines of the destination that end in a strip of so many lines that begins at a bit of the column.
-    ///
-    /// # Safety
-    ///
-    /// The column is writable, and all of its bits in those lines are staged.
-    #[inline(always)]
-    pub(super) unsafe fn write<S: Half>(&self, strip: usize, lines: usize) {
-        // Bits of the first line before the column.
-        let shift = (self.to.base as usize * 8).wrapping_add_signed(self.to.bit) % BITS;
-        let staged = Place {
-            base: self.staged,
-            bit: (BITS - shift) as isize,
-        };
-        // Of the lines, those that the column has whole.
-        let first = usize::from(strip < shift);
-        let whole = (self.end + shift).saturating_sub(strip) / BITS;
-        let whole = first..whole.min(lines).max(first);
-        // SAFETY: bits of the column.
-        unsafe {
-            if !whole.is_empty() {
-                let (to, _) = self.to.step((strip + first * BITS - shift) as isize).byte();
-                let staged = staged.step((first * BITS) as isize);
-                keep::lines::<S::Words>(staged, to, whole.len());
-            }
-            for l in (0..first.min(lines)).chain(whole.end..lines) {
-                let at = strip + l * BITS;
-                let begin = at.max(shift) - shift;
-                let end = (at + BITS).min(self.end + shift).max(shift) - shift;
-                if begin < end {
-                    let staged = staged.step((l * BITS + begin + shift - at) as isize);
-                    keep::<S>(staged, self.to.step(begin as isize), end - begin, false);
-                }
-            }
         }
     }
 }

@@ -130,7 +130,7 @@ impl How {
             return None;
         }
         let roles = Roles::of(loops, from, to);
-        Panel::new(Unit::Numbers(way), loops, &roles, self.isa)
+        Panel::new(Unit::Numbers(way), loops, &roles, self.stream, self.isa)
     }
 
     /// Numbers in blocks: written anew when they are read, and moved from there.
@@ -187,7 +187,7 @@ impl How {
             return one_by_one();
         }
         if bits.from == 8
-            && let Some(panel) = self.packed_panel(bits, &roles)
+            && let Some(panel) = self.packed_panel(bits, &roles, false)
         {
             return vec![panel];
         }
@@ -212,13 +212,20 @@ impl How {
         }
     }
 
-    /// A large matrix whose elements are packed on a side, past the caches.
-    fn packed_panel(&self, bits: &Bits<'_>, roles: &Roles) -> Option<Part> {
-        if !self.stream {
+    /// A matrix whose elements are packed on a side: past the caches, or where that suits them. Of `few` rows or columns a line
+    /// is hardly ever whole; on a Zen 5 u1[1023,100001] takes 1.7 ms by ordinary stores and 4.9 by a table, which picks eight bits
+    /// for a byte, u2[401,300000] 5.1 and 4.6, u4[255,300001] 5.6 and 4.2.
+    fn packed_panel(&self, bits: &Bits<'_>, roles: &Roles, few: bool) -> Option<Part> {
+        let suits = match self.stream {
+            true => !few || bits.from == 1,
+            false => suits_caches(bits, roles),
+        };
+        if !suits {
             return None;
         }
         let unit = Unit::Packed(bits.from, bits.to);
-        let panel = Panel::new(unit, bits.loops, roles, self.isa)?;
+        let stream = self.stream && !few;
+        let panel = Panel::new(unit, bits.loops, roles, stream, self.isa)?;
         Some(Part::whole(Body::Panel(Box::new(panel))))
     }
 
@@ -226,12 +233,19 @@ impl How {
     fn transposed(&self, bits: &Bits<'_>, roles: &Roles, rows: usize, columns: usize) -> Vec<Part> {
         let (per, loops) = (bits.per_byte(), bits.loops);
         let (row, column) = (roles.rows[0], roles.columns[0]);
-        if weaves(bits, roles, rows) {
-            self.with_rest(bits, &[column], |bits| bits.weave(&bits.roles()))
-        } else if are_few(bits, columns, loops[row].source) && loops[row].extent >= per {
-            self.with_rest(bits, &[row], |bits| bits.unweave(&bits.roles()))
-        } else if let Some(panel) = self.packed_panel(bits, roles) {
+        let weaves = weaves(bits, roles, rows);
+        let unweaves = are_few(bits, columns, loops[row].source) && loops[row].extent >= per;
+        let few = weaves || unweaves;
+        let panel = match few && !fills(bits, rows, columns) {
+            true => None,
+            false => self.packed_panel(bits, roles, few),
+        };
+        if let Some(panel) = panel {
             vec![panel]
+        } else if weaves {
+            self.with_rest(bits, &[column], |bits| bits.weave(&bits.roles()))
+        } else if unweaves {
+            self.with_rest(bits, &[row], |bits| bits.unweave(&bits.roles()))
         } else if is_cut(bits, loops[column].extent) {
             vec![Part::whole(Body::Blocks(bits.one_by_one()))]
         } else if columns * bits.from < 8 * LINE
@@ -356,6 +370,26 @@ impl How {
         }
         Some(parts)
     }
+}
+
+/// Whether a panel is better than blocks within the caches: where columns are no whole bytes, or some are left over, and where
+/// there are many. On a Zen 5 u1[1023,1021] takes 13 us and 52 in blocks, u1[1024,1024] 11 and 7, u4[2048,2048] 0.12 ms and 0.16.
+fn suits_caches(bits: &Bits<'_>, roles: &Roles) -> bool {
+    const MANY: usize = 512 << 10;
+    let count = |which: &[usize]| which.iter().map(|&i| bits.loops[i].extent).product();
+    let (rows, columns): (usize, usize) = (count(&roles.rows), count(&roles.columns));
+    let whole = bits.writes_bytes(roles)
+        && bits.loops[roles.columns[0]]
+            .extent
+            .is_multiple_of(bits.per_byte());
+    fills(bits, rows, columns) && (!whole || rows * columns * bits.to >= 8 * MANY)
+}
+
+/// Whether rows and columns fill the steps of a panel, which are whole: of little more than one, most would be moved twice.
+fn fills(bits: &Bits<'_>, rows: usize, columns: usize) -> bool {
+    let (row_step, column_step) = Unit::Packed(bits.from, bits.to).step();
+    let fills = |count: usize, step: usize| count.next_multiple_of(step) * 8 < count * 15;
+    fills(rows, row_step) && fills(columns, column_step)
 }
 
 /// Whether so many rows are a run of the destination with the next columns, and no whole bytes of it.

@@ -9,7 +9,7 @@
 //! - [`weave`](Bits::weave) and [`unweave`](Bits::unweave): the same for few rows that become one run, or one run that
 //!   becomes few rows, where their number is no multiple of `n`: as many bytes as there are rows hold `n` columns;
 //! - [`merge`](Bits::merge) and [`split`](Bits::split): rows of bytes become rows of packed elements, and back;
-//! - a [`Panel`](super::panel::Panel) does so in strips, where it is large and past the caches;
+//! - a [`Panel`](super::panel::Panel) does so in strips, where it is large or odd;
 //! - a [`Braid`](super::braid::Braid) is few rows, of a number that suits registers, and the runs that they become;
 //! - [`shift`](Bits::shift): elements that keep their order, but not their place in a byte;
 //! - [`one_by_one`](Bits::one_by_one): whatever there is, every element in a byte of its own.
@@ -323,7 +323,7 @@ impl Bits<'_> {
     }
 
     /// Whether all runs of the destination are whole bytes.
-    fn writes_bytes(&self, roles: &Roles) -> bool {
+    pub(super) fn writes_bytes(&self, roles: &Roles) -> bool {
         self.on_byte
             && self.loops[roles.rows[0]]
                 .extent

@@ -4,10 +4,10 @@ use std::marker::PhantomData;
 
 use super::{Braid, LANE, Lanes, Run};
 use crate::block::turned;
+use crate::recode::column::Column;
 use crate::recode::half::Half;
 use crate::recode::keep::keep;
 use crate::recode::mix::{Lines, swap};
-use crate::recode::panel::Column;
 use crate::recode::rewrite::Place;
 use crate::recode::words::Words;
 use crate::simd::{LINE, Vector, Work, prefetch};
