@@ -11,7 +11,7 @@ use crate::plane::{Plane, WALK};
 use crate::runs::Runs;
 use crate::simd::LINE;
 use crate::staged::packed_rows;
-use crate::tuning::{Caches, followed, waits};
+use crate::tuning::{Caches, followed, is_zen5, waits};
 use crate::{weave, zip};
 
 /// The loops over few rows and over their elements, if the two that step by an element are these, and the longer steps by
@@ -45,6 +45,12 @@ const SHORT: usize = 2 << 10;
 const SHORT_ROW: usize = LINE + LINE / 2;
 /// Bytes of both where the two together are short, as those of tiles that are transposed.
 const BOTH_SHORT: (usize, usize) = (4 << 10, 1 << 10);
+/// On a Zen 5 both are shorter, the first where its ends are lines that are written in part, and the last where one of the source
+/// is one of [`BOTH_SHORT`]: tiles `T(8,128)` of f32[4001,5003] are transposed in 3.9 ms, in blocks 5.4, and in runs of a quarter, as
+/// `T(4,64)`, in 5.5 and 6.5; f32[33,16,128,8,33] to {2,3,0,1,4} in 3.1 and 5.2, f32[40,96,28,28,28] to {1,3,0,4,2} in 13 and 24. With
+/// rows of 128 bytes, u8[8001,9003] as `T(8,128)` takes 6.9 and in blocks 4.6; with columns of 240, f32[40,60,48,21,20] to
+/// {1,3,2,0,4} 18 and 14.
+const ZEN5_SHORT: (usize, usize) = (512, 256);
 
 /// Whether the plane of a nest would have short runs, as loops that continue them belong to the other side, or to none. Few
 /// rows that follow one another have kernels of their own.
@@ -61,9 +67,13 @@ pub(super) fn is_broken(outer: &Loops, width: usize, d: usize, s: usize) -> bool
     let plane = plane(&mut loops, width, d, s, None, true);
     let (column, row) = (plane.rows.len * width, plane.columns.len * width);
     let run = column * plane.columns.side_by_side(column);
-    // On a Granite Rapids, lines are written as fast anywhere, as long as they are whole.
-    let cut = followed() == usize::MAX || !column.is_multiple_of(LINE);
-    run < SHORT && cut || row < SHORT_ROW || run <= BOTH_SHORT.0 && row <= BOTH_SHORT.1
+    // On a Granite Rapids and a Zen 5, lines are written as fast anywhere, as long as they are whole.
+    let cut = followed() == usize::MAX && !is_zen5() || !column.is_multiple_of(LINE);
+    let (short, short_row) = match is_zen5() {
+        true => ZEN5_SHORT,
+        false => (SHORT, BOTH_SHORT.1 + 1),
+    };
+    run < short && cut || row < SHORT_ROW || run <= BOTH_SHORT.0 && row < short_row
 }
 
 /// Takes the loops of a plane out of a nest: `d` steps by an element in the destination, `s` in the source.
@@ -156,6 +166,68 @@ fn extend(outer: &mut Loops, rows: &mut Axis, columns: &mut Axis, unit: usize) {
                 columns.join(l.extent, l.destination);
             }
             (_, None) => return,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn planes_of_short_runs_are_broken() {
+        // Bytes of an element, loops from the outermost on, and whether the plane is broken on a Zen 5 and elsewhere.
+        type Case<'a> = (usize, &'a [(usize, isize, isize)], bool, bool);
+        let tiles: Case = (
+            4,
+            &[
+                (31, 4096, 2_621_440),
+                (16, 32, 163_840),
+                (16, 131_072, 32),
+                (8, 512, 4),
+                (8, 4, 512),
+            ],
+            false,
+            true,
+        );
+        // Half as many bytes of a row.
+        let narrow: Case = (
+            1,
+            &[
+                (31, 1024, 655_360),
+                (16, 8, 40_960),
+                (16, 32_768, 8),
+                (8, 128, 1),
+                (8, 1, 128),
+            ],
+            true,
+            true,
+        );
+        // A column of 60 elements, that the next one does not follow.
+        let cut: Case = (
+            4,
+            &[
+                (20, 4, 9_676_800),
+                (40, 4_838_400, 241_920),
+                (60, 80_640, 4),
+                (1008, 80, 240),
+            ],
+            true,
+            true,
+        );
+        for (width, loops, zen5, elsewhere) in [tiles, narrow, cut] {
+            let loops: Loops = loops
+                .iter()
+                .map(|&(extent, source, destination)| Loop {
+                    extent,
+                    source,
+                    destination,
+                })
+                .collect();
+            let at = |stride: fn(&Loop) -> isize| find(&loops, stride, width as isize).unwrap();
+            let broken = is_broken(&loops, width, at(|l| l.destination), at(|l| l.source));
+            let expected = if is_zen5() { zen5 } else { elsewhere };
+            assert_eq!(broken, expected, "{width}: {loops:?}");
         }
     }
 }
