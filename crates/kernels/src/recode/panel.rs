@@ -109,21 +109,21 @@ impl Unit {
         matches!(self, Unit::Numbers(_)) && to < from
     }
 
-    /// On a Zen 5, the steps of so many bytes that are read of a row and then of the next, at most so many, and the rows that are
-    /// asked for while those before them are read. Rows of 512 bytes are followed anyway. Of packed elements two lines: of u4
-    /// in a half as long strips one took 1.1 times as long; of bits, whose columns are the most, it is one.
-    fn zen5(self, step: usize, most: usize) -> (usize, usize) {
+    /// On a Zen 5, the steps of so many bytes that are read of a row and then of the next, at most so many, the lines of a strip,
+    /// if not so many, and the rows that are asked for while those before them are read. Rows of 512 bytes are followed anyway.
+    /// Of u4 and u2 a step in strips half as tall took 1.1 times as long; of bits, whose columns are the most, taller ones do.
+    fn zen5(self, step: usize, most: usize, lines: usize) -> (usize, usize, usize) {
         const AHEAD: usize = 8 << 10;
-        let wide = match self {
-            Unit::Packed(2 | 4, to) if to < 8 => most.min(2),
-            Unit::Packed(..) => 1,
-            Unit::Numbers(_) => most.min(4),
+        let (wide, lines) = match self {
+            Unit::Packed(from, to) if from == to && to > 1 => (most.min(2), LINES),
+            Unit::Packed(..) => (1, lines),
+            Unit::Numbers(_) => (most.min(4), lines),
         };
         let far = match self {
             Unit::Packed(..) if step >= PIECE => 0,
             _ => AHEAD / (wide * step),
         };
-        (wide, far)
+        (wide, lines, far)
     }
 
     /// Bytes of the squares of a step.
@@ -186,12 +186,7 @@ impl Panel {
             let lines = (ROOM / (wide * column_step * LINE)).clamp(least, LINES + 1) - 1;
             (wide, lines, unit.ahead() / (wide * read))
         } else if is_zen5() && (alike || unit.narrows()) {
-            let (wide, far) = unit.zen5(read, most);
-            let lines = match unit {
-                Unit::Packed(from, to) if from == to => LINES,
-                _ => lines,
-            };
-            (wide, lines, far)
+            unit.zen5(read, most, lines)
         } else if alike {
             (1, lines, 0)
         } else {
