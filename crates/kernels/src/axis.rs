@@ -76,8 +76,8 @@ impl Axis {
         if let Some(stride) = self.single_stride() {
             // No walk, and nothing to divide.
             let last = self.len as isize - 1;
-            let at = start.max(0);
-            let inside = ((last - at).max(0) as usize).min(out.len() - before);
+            let at = start.clamp(0, last);
+            let inside = ((last - at) as usize).min(out.len() - before);
             let (inside, behind) = out[before..].split_at_mut(inside);
             let mut offset = at * stride;
             for out in inside {

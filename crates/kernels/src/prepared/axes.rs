@@ -45,11 +45,11 @@ const SHORT: usize = 2 << 10;
 const SHORT_ROW: usize = LINE + LINE / 2;
 /// Bytes of both where the two together are short, as those of tiles that are transposed.
 const BOTH_SHORT: (usize, usize) = (4 << 10, 1 << 10);
-/// On a Zen 5 both are shorter, the first where its ends are lines that are written in part, and the last where one of the source
-/// is one of [`BOTH_SHORT`]: tiles `T(8,128)` of f32[4001,5003] are transposed in 3.9 ms, in blocks 5.4, and in runs of a quarter, as
+/// On a Zen 5, bytes of a run of the destination that ends within a line, and of one of the source where that of the destination
+/// is one of [`BOTH_SHORT`]. Tiles `T(8,128)` of f32[4001,5003] are transposed in 3.9 ms, in blocks 5.4, and in runs of a quarter, as
 /// `T(4,64)`, in 5.5 and 6.5; f32[33,16,128,8,33] to {2,3,0,1,4} in 3.1 and 5.2, f32[40,96,28,28,28] to {1,3,0,4,2} in 13 and 24. With
-/// rows of 128 bytes, u8[8001,9003] as `T(8,128)` takes 6.9 and in blocks 4.6; with columns of 240, f32[40,60,48,21,20] to
-/// {1,3,2,0,4} 18 and 14.
+/// columns of 240 bytes f32[40,60,48,21,20] to {1,3,2,0,4} takes 18 and in blocks 14, with rows of 128 u8[8001,9003] as `T(8,128)`
+/// 6.9 and 4.6.
 const ZEN5_SHORT: (usize, usize) = (512, 256);
 
 /// Whether the plane of a nest would have short runs, as loops that continue them belong to the other side, or to none. Few

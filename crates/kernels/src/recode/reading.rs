@@ -73,7 +73,7 @@ impl<const N: usize, const M: usize> Reading for Packed<N, M> {
         let bytes = wide * Self::SQUARES / M * LINE;
         let all = rows;
         for (group, rows) in rows.chunks_exact(N).enumerate() {
-            // Not of bytes: where it is asked at all, packing takes 1.4 times as long, even if not here.
+            // Not of bytes: packing takes 1.4 times as long with this here, even where it does nothing.
             if M > 1 && near {
                 for &row in some(all, (group + NEAR) * N, N) {
                     let (byte, _) = from.step(row).byte();
