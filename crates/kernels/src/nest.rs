@@ -28,6 +28,17 @@ pub struct Loop {
     pub destination: isize,
 }
 
+/// Loops of extents and strides of the source and the destination, outermost first, as tests write them.
+#[cfg(test)]
+pub(crate) fn loops_of(loops: &[(usize, isize, isize)]) -> Loops {
+    let of = |&(extent, source, destination): &_| Loop {
+        extent,
+        source,
+        destination,
+    };
+    loops.iter().map(of).collect()
+}
+
 /// A checked and canonical nest.
 ///
 /// Invariants, which `new` establishes and everything else relies on:

@@ -229,18 +229,11 @@ impl<'a> Parts<'a> {
 mod tests {
     use super::*;
     use crate::isa::Isa;
+    use crate::nest::loops_of;
     use crate::tuning::{is_zen5, waits};
 
     fn nest(width: usize, loops: &[(usize, isize, isize)]) -> Nest {
-        let loops: Vec<Loop> = loops
-            .iter()
-            .map(|&(extent, source, destination)| Loop {
-                extent,
-                source,
-                destination,
-            })
-            .collect();
-        Nest::new(width, 0, 0, &loops).unwrap()
+        Nest::new(width, 0, 0, &loops_of(loops)).unwrap()
     }
 
     #[test]

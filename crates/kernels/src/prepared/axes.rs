@@ -173,6 +173,7 @@ fn extend(outer: &mut Loops, rows: &mut Axis, columns: &mut Axis, unit: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nest::loops_of;
 
     #[test]
     fn planes_of_short_runs_are_broken() {
@@ -216,14 +217,7 @@ mod tests {
             true,
         );
         for (width, loops, zen5, elsewhere) in [tiles, narrow, cut] {
-            let loops: Loops = loops
-                .iter()
-                .map(|&(extent, source, destination)| Loop {
-                    extent,
-                    source,
-                    destination,
-                })
-                .collect();
+            let loops = loops_of(loops);
             let at = |stride: fn(&Loop) -> isize| find(&loops, stride, width as isize).unwrap();
             let broken = is_broken(&loops, width, at(|l| l.destination), at(|l| l.source));
             let expected = if is_zen5() { zen5 } else { elsewhere };

@@ -76,7 +76,9 @@ impl<S: Half> Work for Columns<'_, S> {
                         base: staged,
                         bit: BITS as isize,
                     };
-                    // SAFETY: the strip's bits of a column, at least one as there is a row in every strip then.
+                    // SAFETY: the strip's bits of a column, at least one as there is a row in every strip then. They are staged
+                    // from a line on, with a line before them and the next column, or what the caller has, behind; the column is
+                    // writable, and the stage is no part of it. The CPU has `S`, all by the caller's promise.
                     unsafe { put::<S::Words>(staged, strip_to.step(offset), bits) };
                     continue;
                 }
@@ -94,7 +96,7 @@ impl<S: Half> Work for Columns<'_, S> {
                     to: to.step(offset),
                     end: self.end,
                 };
-                // SAFETY: the caller's promise.
+                // SAFETY: a column of the range, with what is staged of it, by the caller's promise.
                 unsafe { column.write::<S>(self.strip, self.lines) };
             }
             done += offsets.len();

@@ -74,8 +74,9 @@ pub(super) unsafe fn put<W: Words>(from: Place<*const u8>, to: Place<*mut u8>, b
     let bytes = (bit + bits).div_ceil(8);
     let behind = 8 * bytes - bit - bits;
     let from = from.step(-(bit as isize));
-    // SAFETY: whole bytes that have bits of the run, and what they are made from, which begins at most seven bits before it and
-    // ends in the byte behind it at the latest.
+    // SAFETY: of the destination the whole bytes that have bits of the run, at least one, so the first and the last are among them.
+    // What they are made from begins at most seven bits before the run, and ends in the byte behind it at the latest; no more of
+    // it is read, as the last words are moved back. The CPU has `W` by the caller's promise.
     unsafe {
         // Both are made before the others are written: to read what was just written would be to wait for it.
         let (low, high) = (!(0xff_u8 << bit), !(0xff_u32 >> behind) as u8);

@@ -368,8 +368,8 @@ impl<S: Half, R: Reading> Work for Elements<'_, S, R> {
                 let last = column + wide * step >= columns;
                 for l in low..high {
                     let first = l * line;
-                    // SAFETY: rows of the panel; columns of it, as so many steps of them are left; a line of each staged
-                    // column. The CPU has the set, as it runs this.
+                    // SAFETY: rows of the panel; columns of it, as so many steps of them are left. The scratch has the squares of
+                    // so many steps, from a line on, and line `l` of each staged column. The CPU has the set, as it runs this.
                     unsafe {
                         S::enter(Squares::<S, R> {
                             from: from.step((column * R::FROM) as isize),
@@ -404,8 +404,9 @@ impl<S: Half, R: Reading> Work for Elements<'_, S, R> {
                     bits: wide * step * R::FROM,
                     first: last,
                 };
-                // SAFETY: what the strip has of the columns is staged, from the line before it on; behind the last column are
-                // the tables of rows. The CPU has the set.
+                // SAFETY: columns of the panel, writable by the caller's promise. What the strip has of them is staged, from the
+                // line before it on if any of it is written; before the first are the squares, and behind the last the tables of
+                // rows. Where no line before is made, there is a row in every strip. The CPU has the set.
                 unsafe {
                     S::enter(Columns::<S> {
                         axis: &panel.columns,

@@ -180,8 +180,7 @@ impl How {
         let (Some(&row), Some(&column)) = (roles.rows.first(), roles.columns.first()) else {
             return one_by_one();
         };
-        let count = |which: &[usize]| which.iter().map(|&i| loops[i].extent).product::<usize>();
-        let (rows, columns) = (count(&roles.rows), count(&roles.columns));
+        let (rows, columns) = bits.sizes(&roles);
         let woven = bits.from == bits.to && weaves(bits, &roles, rows);
         if loops[row].extent < per && loops[column].extent < per || rows < per && !woven {
             return one_by_one();
@@ -217,7 +216,7 @@ impl How {
     /// for a byte, u2[401,300000] 5.1 and 4.6, u4[255,300001] 5.6 and 4.2.
     fn packed_panel(&self, bits: &Bits<'_>, roles: &Roles, few: bool) -> Option<Part> {
         let suits = match self.stream {
-            true => !few || bits.from == 1,
+            true => !few || bits.from == 1 && fills(bits, roles),
             false => suits_caches(bits, roles),
         };
         if !suits {
@@ -235,12 +234,7 @@ impl How {
         let (row, column) = (roles.rows[0], roles.columns[0]);
         let weaves = weaves(bits, roles, rows);
         let unweaves = are_few(bits, columns, loops[row].source) && loops[row].extent >= per;
-        let few = weaves || unweaves;
-        let panel = match few && !fills(bits, rows, columns) {
-            true => None,
-            false => self.packed_panel(bits, roles, few),
-        };
-        if let Some(panel) = panel {
+        if let Some(panel) = self.packed_panel(bits, roles, weaves || unweaves) {
             vec![panel]
         } else if weaves {
             self.with_rest(bits, &[column], |bits| bits.weave(&bits.roles()))
@@ -376,17 +370,17 @@ impl How {
 /// there are many. On a Zen 5 u1[1023,1021] takes 13 us and 52 in blocks, u1[1024,1024] 11 and 7, u4[2048,2048] 0.12 ms and 0.16.
 fn suits_caches(bits: &Bits<'_>, roles: &Roles) -> bool {
     const MANY: usize = 512 << 10;
-    let count = |which: &[usize]| which.iter().map(|&i| bits.loops[i].extent).product();
-    let (rows, columns): (usize, usize) = (count(&roles.rows), count(&roles.columns));
+    let (rows, columns) = bits.sizes(roles);
     let whole = bits.writes_bytes(roles)
         && bits.loops[roles.columns[0]]
             .extent
             .is_multiple_of(bits.per_byte());
-    fills(bits, rows, columns) && (!whole || rows * columns * bits.to >= 8 * MANY)
+    fills(bits, roles) && (!whole || rows * columns * bits.to >= 8 * MANY)
 }
 
 /// Whether rows and columns fill the steps of a panel, which are whole: of little more than one, most would be moved twice.
-fn fills(bits: &Bits<'_>, rows: usize, columns: usize) -> bool {
+fn fills(bits: &Bits<'_>, roles: &Roles) -> bool {
+    let (rows, columns) = bits.sizes(roles);
     let (row_step, column_step) = Unit::Packed(bits.from, bits.to).step();
     let fills = |count: usize, step: usize| count.next_multiple_of(step) * 8 < count * 15;
     fills(rows, row_step) && fills(columns, column_step)

@@ -162,7 +162,7 @@ impl<S: Half, R: Reading> Work for Squares<'_, S, R> {
     unsafe fn work(self) {
         let (wide, pitch) = (self.wide, self.pitch);
         let step = BITS / R::FROM.min(R::TO);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's promise; squares are transposed that were just written, each to columns of its own.
         unsafe {
             R::read::<S>(
                 self.from,

@@ -16,6 +16,12 @@ impl Bits<'_> {
     pub(super) fn roles(&self) -> Roles {
         Roles::of(self.loops, self.from, self.to)
     }
+
+    /// Rows and columns.
+    pub(super) fn sizes(&self, roles: &Roles) -> (usize, usize) {
+        let count = |which: &[usize]| which.iter().map(|&i| self.loops[i].extent).product();
+        (count(&roles.rows), count(&roles.columns))
+    }
 }
 
 impl Roles {
