@@ -60,6 +60,7 @@ pub fn run(workspace: &Workspace, quick: bool) -> Result<(), Failure> {
         package::test(workspace, python.as_deref())
     })?;
     if !quick {
+        steps.run("orders of threads", || orders(workspace))?;
         steps.run("benchmark", || bench::check(workspace))?;
         steps.run("instructions", || instructions::run(workspace, false))?;
         steps.run("conformance", || {
@@ -83,6 +84,21 @@ pub fn run(workspace: &Workspace, quick: bool) -> Result<(), Failure> {
         );
     }
     Ok(())
+}
+
+/// Goes through all orders of what threads tell each other, with loom.
+fn orders(workspace: &Workspace) -> Result<(), Failure> {
+    // Everything is built anew for loom, so it goes to a folder of its own.
+    let target = workspace.target().join("loom");
+    process::run(
+        workspace
+            .cargo("test")
+            .args(["--package", "minormajor-kernels", "--lib", "team::model"])
+            .env("RUSTFLAGS", "--cfg loom")
+            // Building takes longer than the test.
+            .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
+            .env("CARGO_TARGET_DIR", target),
+    )
 }
 
 /// Builds the command line as people get it.

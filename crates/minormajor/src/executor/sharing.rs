@@ -17,6 +17,11 @@ impl Relayout {
             return Sharing::Whole;
         }
         let threads = threads::count(self.threads).min(self.affordable_threads());
+        let threads = if bytes < SMALLEST_SHARED {
+            threads.min(1)
+        } else {
+            threads
+        };
         let least = if threads > 1 {
             SMALLEST_PART
         } else {
@@ -171,6 +176,10 @@ pub(super) enum Sharing<'a> {
     /// By windows of the destination.
     Windows { threads: usize, cut: windows::Cut },
 }
+
+/// Below this many bytes a caller is done alone before a thread that sleeps has come, and only asking for it takes a third
+/// of that while.
+const SMALLEST_SHARED: usize = 1 << 20;
 
 /// Below this many bytes a part costs more than it brings.
 pub(super) const SMALLEST_PART: usize = 128 << 10;
