@@ -303,13 +303,14 @@ impl Recode {
     /// ```
     pub fn cuts(&self, windows: usize) -> impl Iterator<Item = usize> + Send + use<> {
         let (least, stride, extent) = self.iterations().unwrap_or((1, 0, 0));
-        let step = extent.div_ceil(windows.max(1)).max(1);
-        let step = step.next_multiple_of(least);
+        let units = extent / least;
+        let windows = windows.clamp(1, units.max(1));
         let start = self.nest.destination;
-        // What the last one lacks, the one before it has.
-        (step..=extent.saturating_sub(least))
-            .step_by(step)
-            .map(move |i| ((start + i as isize * stride) / 8) as usize)
+        (1..windows).map(move |window| {
+            // Exact, since neither factor reaches 2^64.
+            let unit = (units as u128 * window as u128 / windows as u128) as usize;
+            ((start + (unit * least) as isize * stride) / 8) as usize
+        })
     }
 
     /// The fewest iterations of the outermost loop that a window should have, their stride, and how many there are;

@@ -68,9 +68,8 @@ impl Relayout {
                     };
                 }
             }
-            if let Some(recode) = job.as_recode()
-                && boxes == 1
-            {
+            // What is beside it, as bits behind the last element, is clipped to any window.
+            if let Some(recode) = job.as_recode() {
                 let windows = parts.min(bytes / SMALLEST_REWRITTEN);
                 let count = 1 + recode.cuts(windows).count();
                 if count >= threads.max(2) {

@@ -142,7 +142,7 @@ fn threads_agree_with_one_run_over_all() {
 
 #[test]
 fn threads_share_packed_matrices_by_whole_columns() {
-    let shared = |from: &str, to: &str| {
+    let shared = |from: &str, to: &str| -> Option<Vec<usize>> {
         let plan = Plan::new(&array(from), &array(to)).unwrap();
         let relayout = Relayout::new(&plan).unwrap().threads(2);
         match relayout.sharing(|| 0, false) {
@@ -152,18 +152,37 @@ fn threads_share_packed_matrices_by_whole_columns() {
             _ => None,
         }
     };
-    let column = 100_003 * 64;
-    let cuts: Vec<usize> = (1..5).map(|i| i * column).collect();
-    assert_eq!(
-        shared("u1[100003,3000]{1,0:E(1)}", "u1[100003,3000]{0,1:E(1)}"),
-        Some(cuts)
-    );
-    // Padding is written by windows too, which share lines with what is beside it.
-    let padded = "u4[4099,4001]{0,1:E(4)PAD(4100,4003;one)}";
-    assert_eq!(
-        shared("u4[4099,4001]{1,0:E(4)}", padded),
-        None::<Vec<usize>>
-    );
+    for (from, to, column, windows) in [
+        // Five lines of columns, and more than half of another.
+        (
+            "u1[100003,3000]{1,0:E(1)}",
+            "u1[100003,3000]{0,1:E(1)}",
+            100_003 * 64,
+            5,
+        ),
+        // Bits behind the last column, and padding, are written by the same windows.
+        (
+            "u1[20003,3001]{1,0:E(1)}",
+            "u1[20003,3001]{0,1:E(1)}",
+            20_003 * 64,
+            5,
+        ),
+        (
+            "u4[4099,4001]{1,0:E(4)}",
+            "u4[4099,4001]{0,1:E(4)PAD(4100,4003;one)}",
+            2050 * 128,
+            7,
+        ),
+    ] {
+        let cuts = shared(from, to).unwrap();
+        assert_eq!(cuts.len(), windows - 1, "{from} to {to}");
+        assert!(cuts.iter().all(|cut| cut % column == 0), "{cuts:?}");
+        // No window has more than a step more than another.
+        let steps = [0].iter().chain(&cuts).zip(&cuts);
+        let steps = steps.map(|(start, end)| (end - start) / column);
+        let (least, most) = (steps.clone().min(), steps.max());
+        assert!(most.unwrap() <= least.unwrap() + 1, "{cuts:?}");
+    }
     // The first of two columns is no whole bytes.
     assert_eq!(
         shared("u1[20000003,2]{1,0:E(1)}", "u1[20000003,2]{0,1:E(1)}"),
