@@ -10,7 +10,7 @@ use super::{Level, Lined, Machine, PIECE, ROW, RUN, Rate, Rates, Rewrites, START
 use crate::Relayout;
 
 /// Bytes of a buffer.
-const BUFFER: usize = 128 << 20;
+pub(super) const BUFFER: usize = 128 << 20;
 /// Bytes of a line of a cache.
 const LINE: usize = 64;
 
