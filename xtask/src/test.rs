@@ -80,7 +80,7 @@ pub fn run(workspace: &Workspace, quick: bool) -> Result<(), Failure> {
     steps.summarise();
     if quick {
         println!(
-            "Left out by --quick: the release binary, the benchmark, instructions, XLA, the documents' commands, fuzzing."
+            "Left out by --quick: the release binary, orders of threads, the benchmark, instructions, XLA, the documents' commands, fuzzing."
         );
     }
     Ok(())

@@ -19,8 +19,8 @@ pub use swap::Swap;
 
 use crate::error::{Buffer, NestError};
 
-/// Threads to work on. It calls what it is given once on each of them, with scratch of the thread's own, and returns
-/// when all are done. One that calls it once is one thread.
+/// Threads to work on. It calls what it is given once on each of them that comes, at least on one, with scratch of the
+/// thread's own, and returns when all are done: each call does all that is left. One that calls it once is one thread.
 ///
 /// ```
 /// use minormajor_kernels::{Crew, Swap};
