@@ -9,9 +9,9 @@ use std::ptr::NonNull;
 
 use crate::ahead::AHEAD;
 use crate::around::{Around, Each};
-use crate::axis::Pointers;
 use crate::block::{Places, Steps, Table, block, square, squares};
 use crate::crowded::{self, Crowded, ROOM, slots};
+use crate::narrow::{Elements, narrow};
 use crate::oblong::Oblong;
 use crate::order::Order;
 use crate::pieces::NoRoom;
@@ -186,7 +186,7 @@ impl Beside for () {
     unsafe fn step<V: Vector>(self, _: usize) {}
 }
 
-/// Nothing, but lines are not in the nearer caches and stores wait for theirs: see [`waits`].
+/// Nothing, but lines are not in the nearer caches and stores wait for theirs: see [`waits`](crate::tuning::waits).
 #[derive(Clone, Copy)]
 struct Owning;
 
@@ -437,106 +437,6 @@ where
             // SAFETY: the caller's promise for all of the plane. These columns end where the plane does, which has as many as a
             // vector has elements, or `most` or more behind its first one: whole lines of them, and no vector is longer than one.
             unsafe { self.columns(from, to, of, strip) };
-        }
-    }
-}
-
-/// Moves a plane element by element: it is too narrow for blocks.
-///
-/// # Safety (of `work`)
-///
-/// As `plane::run`; `rows` and `columns` give the places from a row or a column on.
-struct Elements<'a, O, const W: usize, R, C> {
-    order: O,
-    rows: R,
-    columns: C,
-    height: usize,
-    breadth: usize,
-    around: &'a Around,
-    at: &'a At,
-}
-
-impl<O, const W: usize, R, C, A, B> Work for Elements<'_, O, W, R, C>
-where
-    O: Order,
-    R: Fn(*const u8, usize) -> A + Copy,
-    C: Fn(*const u8, usize) -> B + Copy,
-    A: Places,
-    B: Places,
-{
-    #[inline(always)]
-    unsafe fn work(mut self) {
-        let &At {
-            source,
-            destination,
-            ..
-        } = self.at;
-        // SAFETY: the caller's promise.
-        unsafe { self.around.walk(source, destination, &mut self) };
-    }
-}
-
-impl<O, const W: usize, R, C, A, B> Each for Elements<'_, O, W, R, C>
-where
-    O: Order,
-    R: Fn(*const u8, usize) -> A + Copy,
-    C: Fn(*const u8, usize) -> B + Copy,
-    A: Places,
-    B: Places,
-{
-    #[inline(always)]
-    unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
-        let (order, rows, columns) = (self.order, (self.rows)(from, 0), (self.columns)(to, 0));
-        // SAFETY: element (p, q) of the plane, for both indices inside their axes.
-        let element = |p: usize, q: usize| unsafe {
-            order.element::<W>(rows.at(p).add(q * W), columns.at(q).cast_mut().add(p * W));
-        };
-        if self.height < self.breadth {
-            for p in 0..self.height {
-                for q in 0..self.breadth {
-                    element(p, q);
-                }
-            }
-        } else {
-            for q in 0..self.breadth {
-                for p in 0..self.height {
-                    element(p, q);
-                }
-            }
-        }
-    }
-}
-
-/// Element by element, for planes narrower than the narrowest vector.
-///
-/// # Safety
-///
-/// As `plane::run`.
-unsafe fn narrow<O: Order, const W: usize>(plane: &Plane, order: O, at: &At) {
-    let &At {
-        source,
-        destination,
-        ..
-    } = at;
-    let (rows, columns) = (plane.rows.len, plane.columns.len);
-    let (mut from, mut to) = (Pointers::<64>::new(), Pointers::<64>::new());
-    let mut down = plane.rows.cursor(0);
-    for p in (0..rows).step_by(64) {
-        let height = (rows - p).min(64);
-        from.take(&mut down, source, height);
-        let mut along = plane.columns.cursor(0);
-        for q in (0..columns).step_by(64) {
-            let breadth = (columns - q).min(64);
-            to.take(&mut along, destination, breadth);
-            for (j, to) in to[..breadth].iter().enumerate() {
-                for (i, from) in from[..height].iter().enumerate() {
-                    // SAFETY: element (p + i, q + j) of the plane.
-                    unsafe {
-                        let to = to.cast_mut().add((p + i) * W);
-                        order.element::<W>(from.add((q + j) * W), to);
-                    }
-                }
-            }
         }
     }
 }

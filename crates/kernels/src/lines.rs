@@ -3,9 +3,9 @@
 use std::marker::PhantomData;
 
 use crate::around::{Around, Each};
+use crate::copy;
 use crate::nest::Loop;
 use crate::plane::At;
-use crate::runs;
 use crate::simd::{LINE, Set, Vector, Work};
 
 /// One element, repeated over runs of the destination.
@@ -218,7 +218,7 @@ impl<V: Vector> Each for Few<'_, V> {
     #[inline(always)]
     unsafe fn each(&mut self, _: *const u8, to: *mut u8) {
         // SAFETY: the pattern is longer than the run and has its bytes from the start.
-        unsafe { runs::copy::<V>(self.pattern.as_ptr().cast(), to, self.repeat.run) }
+        unsafe { copy::copy::<V>(self.pattern.as_ptr().cast(), to, self.repeat.run) }
     }
 }
 

@@ -8,10 +8,10 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use crate::block::block;
+use crate::copy::{own_edges, stream_near};
 use crate::nest::Loop;
 use crate::onward::Onward;
 use crate::plane::At;
-use crate::runs::{own_edges, stream_near};
 use crate::simd::{self, LINE, Set, Vector, Work, prefetch};
 use crate::tuning::{is_zen5, waits};
 

@@ -2,8 +2,9 @@
 
 use std::mem::MaybeUninit;
 
-use super::{PIECE, Piece, Runs, ahead, own_edges, stream_near};
+use super::{PIECE, Piece, Runs, ahead};
 use crate::axis::{Axis, Pointers};
+use crate::copy::{own_edges, stream_near};
 use crate::pen::Pen;
 use crate::simd::{LINE, Vector, prefetch};
 use crate::tuning::waits;

@@ -9,8 +9,8 @@ use std::mem::MaybeUninit;
 
 use super::{Way, Weave};
 use crate::block::rounds;
+use crate::copy;
 use crate::onward::Onward;
-use crate::runs;
 use crate::simd::{LINE, Vector, prefetch};
 
 /// Whether so many rows are better transposed.
@@ -48,7 +48,7 @@ impl<V: Vector> Way<V> for Padded {
                     v.store(last.as_mut_ptr().cast());
                     for lane in 0..V::BYTES / LANE {
                         let from = last.as_ptr().cast::<u8>().add(lane * LANE);
-                        runs::copy::<V>(from, run.add((lane * LANE + m) * k), k);
+                        copy::copy::<V>(from, run.add((lane * LANE + m) * k), k);
                     }
                 }
             }

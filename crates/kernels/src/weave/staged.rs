@@ -13,10 +13,10 @@ use std::mem::MaybeUninit;
 
 use super::{MOST, Way, Weave};
 use crate::around::Iterations;
+use crate::copy;
 use crate::onward::Onward;
 use crate::pen::Pen;
 use crate::plane::At;
-use crate::runs;
 use crate::simd::{LINE, Vector};
 use crate::tuning::{Caches, waits};
 
@@ -179,7 +179,7 @@ pub(super) unsafe fn run<V: Vector, M: Way<V>>(weave: &Weave, at: &At) {
                     if let (false, false, Some(before)) = (together, piece.first, before) {
                         for row in 0..k {
                             let end = other.add(row * pitch + before.length);
-                            runs::copy::<V>(end, stage.add(row * pitch), BEGUN);
+                            copy::copy::<V>(end, stage.add(row * pitch), BEGUN);
                         }
                     }
                     let to = stage.add(start);
@@ -218,7 +218,7 @@ fn own_ends(weave: &Weave, piece: &Piece, together: bool, before: Option<Piece>)
         let length = length * weave.rows;
         let follows = before.is_some_and(|b| b.to.wrapping_add(b.length * weave.rows) == to);
         if !follows {
-            runs::own_edges(to, length);
+            copy::own_edges(to, length);
         }
         return;
     }
@@ -229,11 +229,11 @@ fn own_ends(weave: &Weave, piece: &Piece, together: bool, before: Option<Piece>)
         let to = to.wrapping_offset(row as isize * weave.stride);
         let end = to.wrapping_add(length);
         match (piece.first, piece.last) {
-            (true, true) => runs::own_edges(to, length),
-            (true, _) => runs::own_edges(to, to.align_offset(LINE)),
+            (true, true) => copy::own_edges(to, length),
+            (true, _) => copy::own_edges(to, to.align_offset(LINE)),
             _ => {
                 let part = end as usize % LINE;
-                runs::own_edges(end.wrapping_sub(part), part);
+                copy::own_edges(end.wrapping_sub(part), part);
             }
         }
     }
@@ -256,6 +256,6 @@ unsafe fn lines<V: Vector>(staged: *const u8, to: *mut u8, piece: &Piece) {
     // SAFETY: the caller's promise.
     unsafe {
         let length = begun + piece.length - left;
-        runs::stream_near::<V>(staged.sub(begun), to.sub(begun), length);
+        copy::stream_near::<V>(staged.sub(begun), to.sub(begun), length);
     }
 }

@@ -5,10 +5,10 @@ use std::mem::MaybeUninit;
 
 use super::{Zip, piece, split};
 use crate::around::Each;
+use crate::copy;
 use crate::nest::Loop;
 use crate::onward::Onward;
 use crate::plane::At;
-use crate::runs;
 use crate::simd::{LINE, Vector, Work, near};
 
 /// How many bytes ahead of a strip are asked for.
@@ -192,9 +192,9 @@ impl<V: Vector, const K: usize> Staging<'_, V, K> {
                 let rest = (to as usize + length) % LINE;
                 if rows.keep {
                     line_copy::<V>(place.add(length - rest), kept);
-                    runs::stream_near::<V>(place, to, length - rest);
+                    copy::stream_near::<V>(place, to, length - rest);
                 } else {
-                    runs::stream_near::<V>(place, to, length);
+                    copy::stream_near::<V>(place, to, length);
                 }
             }
         }
