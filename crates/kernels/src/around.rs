@@ -1,6 +1,8 @@
 //! The loops around a kernel's innermost work, walked inside the kernel.
 
 use crate::nest::{Loop, Loops};
+use crate::plane::At;
+use crate::simd::Work;
 
 /// The loops that a kernel walks by itself; more are walked outside it.
 pub(crate) const AROUND: usize = 4;
@@ -67,6 +69,15 @@ impl Around {
         &self.loops[..AROUND - 1]
     }
 
+    /// The work of every iteration, from a place on.
+    pub(crate) fn of<'a, E>(&'a self, at: &'a At, each: E) -> Rounds<'a, E> {
+        Rounds {
+            around: self,
+            at,
+            each,
+        }
+    }
+
     /// The pointers of every iteration, the last loop fastest.
     pub(crate) fn iterations(&self, source: *const u8, destination: *mut u8) -> Iterations {
         Iterations {
@@ -112,6 +123,30 @@ impl Around {
                 None => return,
             }
         }
+    }
+}
+
+/// See [`Around::of`].
+///
+/// # Safety (of `work`)
+///
+/// That of what is done in every iteration, at each of them.
+pub(crate) struct Rounds<'a, E> {
+    around: &'a Around,
+    at: &'a At,
+    each: E,
+}
+
+impl<E: Each> Work for Rounds<'_, E> {
+    #[inline(always)]
+    unsafe fn work(mut self) {
+        let &At {
+            source,
+            destination,
+            ..
+        } = self.at;
+        // SAFETY: the caller's promise.
+        unsafe { self.around.walk(source, destination, &mut self.each) };
     }
 }
 

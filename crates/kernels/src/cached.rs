@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::ptr::NonNull;
 
 use crate::ahead::AHEAD;
-use crate::around::{Around, Each};
+use crate::around::Each;
 use crate::block::{Places, Steps, Table, block, square, squares};
 use crate::crowded::{self, Crowded, ROOM, slots};
 use crate::narrow::{Elements, narrow};
@@ -17,7 +17,7 @@ use crate::order::Order;
 use crate::pieces::NoRoom;
 use crate::plane::{At, Plane};
 use crate::sequence::stage::Aside;
-use crate::simd::{LINE, Set, Vector, Work, own, prefetch};
+use crate::simd::{LINE, Set, Vector, own, prefetch};
 use crate::strips::{STRIP, Strips};
 use crate::tuning::{Caches, followed};
 
@@ -44,13 +44,13 @@ pub(crate) unsafe fn cached<S: Set, O: Order, const W: usize>(plane: &Plane, ord
             (Some(pitch), Some(step))
                 if plane.crowded && at.aside.is_none() && crowded::fits(plane, W) =>
             {
-                S::enter(Crowded::<S::Wide, O, W> {
+                let crowded = Crowded::<S::Wide, O, W> {
                     plane,
                     order,
                     strides: (pitch, step),
-                    at,
                     vector: PhantomData,
-                });
+                };
+                S::enter(plane.around.of(at, crowded));
             }
             (Some(pitch), Some(step)) => known::<S, O, W, _, _>(
                 plane,
@@ -111,33 +111,31 @@ unsafe fn known<S: Set, O: Order, const W: usize, A: Places, B: Places>(
     };
     let crowded = strides.is_some_and(|(pitch, step)| crowded(pitch, step));
     macro_rules! squares_of {
-        ($vector:ty, $beside:expr) => {
-            S::enter(Known::<$vector, S::Quarter, O, W, _, _, _> {
+        ($vector:ty, $beside:expr) => {{
+            let known = Known::<$vector, S::Quarter, O, W, _, _, _> {
                 order,
                 rows,
                 columns,
                 height,
                 breadth,
-                around: &plane.around,
                 crowded,
                 beside: $beside,
-                at,
                 vectors: PhantomData,
-            })
-        };
+            };
+            S::enter(plane.around.of(at, known))
+        }};
     }
     // SAFETY: the caller's promise; each vector is no longer than either axis.
     unsafe {
         if side < S::Quarter::BYTES {
-            S::enter(Elements::<O, W, _, _> {
+            let elements = Elements::<O, W, _, _> {
                 order,
                 rows,
                 columns,
                 height,
                 breadth,
-                around: &plane.around,
-                at,
-            });
+            };
+            S::enter(plane.around.of(at, elements));
         } else if side >= S::Wide::BYTES {
             match at.aside {
                 None if plane.far => squares_of!(S::Wide, Owning),
@@ -145,16 +143,15 @@ unsafe fn known<S: Set, O: Order, const W: usize, A: Places, B: Places>(
                 Some(beside) => squares_of!(S::Wide, beside),
             }
         } else if long >= S::Wide::BYTES && side < S::Half::BYTES {
-            S::enter(Oblong::<S::Wide, O, W, _, _> {
+            let oblong = Oblong::<S::Wide, O, W, _, _> {
                 order,
                 rows,
                 columns,
                 height,
                 breadth,
-                around: &plane.around,
-                at,
                 vector: PhantomData,
-            });
+            };
+            S::enter(plane.around.of(at, oblong));
         } else if side >= S::Half::BYTES && plane.far {
             squares_of!(S::Half, Owning);
         } else if side >= S::Half::BYTES {
@@ -261,49 +258,24 @@ impl<S: Set, O: Order, const W: usize> Each for Walked<'_, S, O, W> {
 /// Moves a plane with ordinary stores, block by block; the places of both axes are known without walking them. `Q` is a
 /// vector of 16 bytes, for what is left beside whole squares of `V`.
 ///
-/// # Safety (of `work`)
+/// # Safety (of `each`)
 ///
-/// As `plane::run`; `rows` and `columns` give the places from a row or a column on. There are at least `V::BYTES / W` rows and
-/// as many columns.
-struct Known<'a, V, Q, O, const W: usize, R, C, D> {
+/// As `plane::run`, for one iteration of the loops around it; `rows` and `columns` give the places from a row or a column on.
+/// There are at least `V::BYTES / W` rows and as many columns.
+struct Known<V, Q, O, const W: usize, R, C, D> {
     order: O,
     rows: R,
     columns: C,
     height: usize,
     breadth: usize,
-    around: &'a Around,
     /// Whether few columns are to be written at once.
     crowded: bool,
     /// What is done after some columns of each square.
     beside: D,
-    at: &'a At,
     vectors: PhantomData<(V, Q)>,
 }
 
-impl<V, Q, O, const W: usize, R, C, A, B, D> Work for Known<'_, V, Q, O, W, R, C, D>
-where
-    D: Beside,
-    V: Vector,
-    Q: Vector,
-    O: Order,
-    R: Fn(*const u8, usize) -> A + Copy,
-    C: Fn(*const u8, usize) -> B + Copy,
-    A: Places,
-    B: Places,
-{
-    #[inline(always)]
-    unsafe fn work(mut self) {
-        let &At {
-            source,
-            destination,
-            ..
-        } = self.at;
-        // SAFETY: the caller's promise.
-        unsafe { self.around.walk(source, destination, &mut self) };
-    }
-}
-
-impl<V, Q, O, const W: usize, R, C, A, B, D> Known<'_, V, Q, O, W, R, C, D>
+impl<V, Q, O, const W: usize, R, C, A, B, D> Known<V, Q, O, W, R, C, D>
 where
     D: Beside,
     V: Vector,
@@ -411,7 +383,7 @@ where
     }
 }
 
-impl<V, Q, O, const W: usize, R, C, A, B, D> Each for Known<'_, V, Q, O, W, R, C, D>
+impl<V, Q, O, const W: usize, R, C, A, B, D> Each for Known<V, Q, O, W, R, C, D>
 where
     D: Beside,
     V: Vector,

@@ -11,8 +11,8 @@ use crate::around::Each;
 use crate::block::{Steps, tile};
 use crate::nest::Loop;
 use crate::order::Order;
-use crate::plane::{At, Plane};
-use crate::simd::{LINE, Vector, Work};
+use crate::plane::Plane;
+use crate::simd::{LINE, Vector};
 use crate::strips::STRIP;
 use crate::tuning::{Caches, is_zen5};
 
@@ -97,29 +97,15 @@ struct Staging(MaybeUninit<[u8; COLUMNS * PITCH]>);
 
 /// Moves a plane, each axis of which has one stride, with ordinary stores.
 ///
-/// # Safety (of `work`)
+/// # Safety (of `each`)
 ///
-/// As `plane::run`; there are at least `V::BYTES / W` rows and `16 / W` columns.
+/// As `plane::run`, for one iteration of the loops around it; there are at least `V::BYTES / W` rows and `16 / W` columns.
 pub(crate) struct Crowded<'a, V, O, const W: usize> {
     pub(crate) plane: &'a Plane,
     pub(crate) order: O,
     /// Bytes from one row to the next in the source, and from one column to the next in the destination.
     pub(crate) strides: (isize, isize),
-    pub(crate) at: &'a At,
     pub(crate) vector: PhantomData<V>,
-}
-
-impl<V: Vector, O: Order, const W: usize> Work for Crowded<'_, V, O, W> {
-    #[inline(always)]
-    unsafe fn work(mut self) {
-        let &At {
-            source,
-            destination,
-            ..
-        } = self.at;
-        // SAFETY: the caller's promise.
-        unsafe { self.plane.around.walk(source, destination, &mut self) };
-    }
 }
 
 impl<V: Vector, O: Order, const W: usize> Each for Crowded<'_, V, O, W> {
@@ -176,6 +162,7 @@ mod tests {
     use super::*;
     use crate::axis::Axis;
     use crate::isa::Isa;
+    use crate::plane::At;
 
     #[test]
     fn columns_a_power_of_two_apart_crowd_where_a_line_has_many() {

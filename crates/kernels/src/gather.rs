@@ -12,12 +12,12 @@ use std::marker::PhantomData;
 
 use smallvec::{SmallVec, smallvec};
 
-use crate::around::{Around, Each};
+use crate::around::{Around, Each, Rounds};
 use crate::dispatch;
 use crate::isa::Isa;
 use crate::nest::{Loop, Loops};
 use crate::plane::At;
-use crate::simd::{Set, Vector, Work};
+use crate::simd::{Set, Vector};
 
 /// Bytes of a register's lane, and of a window.
 const LANE: usize = 16;
@@ -298,58 +298,31 @@ pub(crate) unsafe fn run<S: Set>(gathers: &Gathers, at: &At) {
 ///
 /// As `run`; `V` has as many lanes as the gather says.
 unsafe fn sized<S: Set, V: Vector>(gathers: &Gathers, at: &At) {
-    let vector = PhantomData::<V>;
     // SAFETY: the caller's promise.
     unsafe {
         match gathers.gather.windows {
-            1 => S::enter(Moving::<V, 1> {
-                gathers,
-                at,
-                vector,
-            }),
-            2 => S::enter(Moving::<V, 2> {
-                gathers,
-                at,
-                vector,
-            }),
-            3 => S::enter(Moving::<V, 3> {
-                gathers,
-                at,
-                vector,
-            }),
-            4 => S::enter(Moving::<V, 4> {
-                gathers,
-                at,
-                vector,
-            }),
-            _ => S::enter(Moving::<V, 0> {
-                gathers,
-                at,
-                vector,
-            }),
+            1 => S::enter(Moving::<V, 1>::all(gathers, at)),
+            2 => S::enter(Moving::<V, 2>::all(gathers, at)),
+            3 => S::enter(Moving::<V, 3>::all(gathers, at)),
+            4 => S::enter(Moving::<V, 4>::all(gathers, at)),
+            _ => S::enter(Moving::<V, 0>::all(gathers, at)),
         }
     }
 }
 
-/// # Safety (of `work` and of `each`)
+/// # Safety (of `each`)
 ///
-/// As `run`; `V` has as many lanes as the gather says, and `K` is the number of its windows or 0.
+/// As `run`, for one block; `V` has as many lanes as the gather says, and `K` is the number of its windows or 0.
 struct Moving<'a, V, const K: usize> {
-    gathers: &'a Gathers,
-    at: &'a At,
+    gather: &'a Gather,
     vector: PhantomData<V>,
 }
 
-impl<V: Vector, const K: usize> Work for Moving<'_, V, K> {
-    #[inline(always)]
-    unsafe fn work(mut self) {
-        let &At {
-            source,
-            destination,
-            ..
-        } = self.at;
-        // SAFETY: the caller's promise.
-        unsafe { self.gathers.around.walk(source, destination, &mut self) };
+impl<'a, V, const K: usize> Moving<'a, V, K> {
+    fn all(gathers: &'a Gathers, at: &'a At) -> Rounds<'a, Self> {
+        let gather = &gathers.gather;
+        let vector = PhantomData;
+        gathers.around.of(at, Moving { gather, vector })
     }
 }
 
@@ -357,6 +330,6 @@ impl<V: Vector, const K: usize> Each for Moving<'_, V, K> {
     #[inline(always)]
     unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
         // SAFETY: the caller's promise.
-        unsafe { self.gathers.gather.block::<V, K>(from, to) };
+        unsafe { self.gather.block::<V, K>(from, to) };
     }
 }

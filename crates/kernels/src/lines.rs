@@ -235,38 +235,23 @@ pub(crate) struct Strided {
 ///
 /// All elements are readable and writable and do not overlap; the CPU has the set.
 pub(crate) unsafe fn strided<S: Set>(strided: &Strided, width: usize, at: &At) {
+    let Strided { line, around } = strided;
     // SAFETY: the caller's promise.
     unsafe {
         match width {
-            1 => S::enter(Elements::<1> { strided, at }),
-            2 => S::enter(Elements::<2> { strided, at }),
-            4 => S::enter(Elements::<4> { strided, at }),
-            8 => S::enter(Elements::<8> { strided, at }),
-            _ => S::enter(Elements::<16> { strided, at }),
+            1 => S::enter(around.of(at, Elements::<1>(line))),
+            2 => S::enter(around.of(at, Elements::<2>(line))),
+            4 => S::enter(around.of(at, Elements::<4>(line))),
+            8 => S::enter(around.of(at, Elements::<8>(line))),
+            _ => S::enter(around.of(at, Elements::<16>(line))),
         }
     }
 }
 
-/// # Safety (of `work`)
+/// # Safety (of `each`)
 ///
-/// As `strided`, for elements of `W` bytes.
-struct Elements<'a, const W: usize> {
-    strided: &'a Strided,
-    at: &'a At,
-}
-
-impl<const W: usize> Work for Elements<'_, W> {
-    #[inline(always)]
-    unsafe fn work(mut self) {
-        let &At {
-            source,
-            destination,
-            ..
-        } = self.at;
-        // SAFETY: the caller's promise.
-        unsafe { self.strided.around.walk(source, destination, &mut self) };
-    }
-}
+/// As `strided`, for one line of elements of `W` bytes.
+struct Elements<'a, const W: usize>(&'a Loop);
 
 impl<const W: usize> Each for Elements<'_, W> {
     #[inline(always)]
@@ -275,7 +260,7 @@ impl<const W: usize> Each for Elements<'_, W> {
             extent,
             source,
             destination,
-        } = self.strided.line;
+        } = *self.0;
         for i in 0..extent as isize {
             // SAFETY: element i of the line.
             unsafe {
@@ -303,12 +288,13 @@ pub(crate) struct Reverse {
 /// All elements are readable and writable and do not overlap; the CPU has the set.
 pub(crate) unsafe fn reverse<S: Set>(reverse: &Reverse, width: usize, at: &At) {
     let &Reverse { extent, around } = reverse;
+    let length = extent * width;
     // SAFETY: the caller's promise; each vector is no longer than a run.
     unsafe {
-        if extent * width >= S::Wide::BYTES {
-            S::enter(Backward::<S::Wide>::new(reverse, width, at));
-        } else if extent * width >= S::Quarter::BYTES {
-            S::enter(Backward::<S::Quarter>::new(reverse, width, at));
+        if length >= S::Wide::BYTES {
+            S::enter(around.of(at, Backward::<S::Wide>::new(length, width)));
+        } else if length >= S::Quarter::BYTES {
+            S::enter(around.of(at, Backward::<S::Quarter>::new(length, width)));
         } else {
             let unit = width as isize;
             let line = Loop {
@@ -322,44 +308,27 @@ pub(crate) unsafe fn reverse<S: Set>(reverse: &Reverse, width: usize, at: &At) {
     }
 }
 
-/// # Safety (of `work`)
+/// # Safety (of `each`)
 ///
-/// As `reverse`; `length`, the bytes of a run, are at least a vector.
-struct Backward<'a, V> {
-    reverse: &'a Reverse,
+/// As `reverse`, for one run, of `length` bytes: at least a vector.
+struct Backward<V> {
     length: usize,
     /// The elements of a lane from last to first.
     order: [u8; 16],
-    at: &'a At,
     vector: PhantomData<V>,
 }
 
-impl<'a, V> Backward<'a, V> {
-    fn new(reverse: &'a Reverse, width: usize, at: &'a At) -> Self {
+impl<V> Backward<V> {
+    fn new(length: usize, width: usize) -> Self {
         Backward {
-            reverse,
-            length: reverse.extent * width,
+            length,
             order: std::array::from_fn(|i| ((15 - i) / width * width + i % width) as u8),
-            at,
             vector: PhantomData,
         }
     }
 }
 
-impl<V: Vector> Work for Backward<'_, V> {
-    #[inline(always)]
-    unsafe fn work(mut self) {
-        let &At {
-            source,
-            destination,
-            ..
-        } = self.at;
-        // SAFETY: the caller's promise.
-        unsafe { self.reverse.around.walk(source, destination, &mut self) };
-    }
-}
-
-impl<V: Vector> Each for Backward<'_, V> {
+impl<V: Vector> Each for Backward<V> {
     #[inline(always)]
     unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
         let (length, lanes) = (self.length, V::BYTES / 16);

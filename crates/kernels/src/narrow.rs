@@ -1,48 +1,25 @@
 //! Planes in the caches that are too narrow for vectors, element by element.
 
-use crate::around::{Around, Each};
+use crate::around::Each;
 use crate::axis::Pointers;
 use crate::block::Places;
 use crate::order::Order;
 use crate::plane::{At, Plane};
-use crate::simd::Work;
 
 /// Moves a plane element by element: it is too narrow for blocks.
 ///
-/// # Safety (of `work`)
+/// # Safety (of `each`)
 ///
-/// As `plane::run`; `rows` and `columns` give the places from a row or a column on.
-pub(crate) struct Elements<'a, O, const W: usize, R, C> {
+/// As `plane::run`, for one iteration of the loops around it; `rows` and `columns` give the places from a row or a column on.
+pub(crate) struct Elements<O, const W: usize, R, C> {
     pub(crate) order: O,
     pub(crate) rows: R,
     pub(crate) columns: C,
     pub(crate) height: usize,
     pub(crate) breadth: usize,
-    pub(crate) around: &'a Around,
-    pub(crate) at: &'a At,
 }
 
-impl<O, const W: usize, R, C, A, B> Work for Elements<'_, O, W, R, C>
-where
-    O: Order,
-    R: Fn(*const u8, usize) -> A + Copy,
-    C: Fn(*const u8, usize) -> B + Copy,
-    A: Places,
-    B: Places,
-{
-    #[inline(always)]
-    unsafe fn work(mut self) {
-        let &At {
-            source,
-            destination,
-            ..
-        } = self.at;
-        // SAFETY: the caller's promise.
-        unsafe { self.around.walk(source, destination, &mut self) };
-    }
-}
-
-impl<O, const W: usize, R, C, A, B> Each for Elements<'_, O, W, R, C>
+impl<O, const W: usize, R, C, A, B> Each for Elements<O, W, R, C>
 where
     O: Order,
     R: Fn(*const u8, usize) -> A + Copy,

@@ -6,51 +6,27 @@
 
 use std::marker::PhantomData;
 
-use crate::around::{Around, Each};
+use crate::around::Each;
 use crate::block::{Places, block, spread};
 use crate::order::Order;
-use crate::plane::At;
-use crate::simd::{Vector, Work};
+use crate::simd::Vector;
 
 /// Moves a plane with ordinary stores.
 ///
-/// # Safety (of `work`)
+/// # Safety (of `each`)
 ///
-/// As `plane::run`; `rows` and `columns` give the places from a row or a column on. Of rows and columns, there are at least
-/// `V::BYTES / W` of the more and `16 / W` of the fewer.
-pub(crate) struct Oblong<'a, V, O, const W: usize, R, C> {
+/// As `plane::run`, for one iteration of the loops around it; `rows` and `columns` give the places from a row or a column on.
+/// Of rows and columns, there are at least `V::BYTES / W` of the more and `16 / W` of the fewer.
+pub(crate) struct Oblong<V, O, const W: usize, R, C> {
     pub(crate) order: O,
     pub(crate) rows: R,
     pub(crate) columns: C,
     pub(crate) height: usize,
     pub(crate) breadth: usize,
-    pub(crate) around: &'a Around,
-    pub(crate) at: &'a At,
     pub(crate) vector: PhantomData<V>,
 }
 
-impl<V, O, const W: usize, R, C, A, B> Work for Oblong<'_, V, O, W, R, C>
-where
-    V: Vector,
-    O: Order,
-    R: Fn(*const u8, usize) -> A + Copy,
-    C: Fn(*const u8, usize) -> B + Copy,
-    A: Places,
-    B: Places,
-{
-    #[inline(always)]
-    unsafe fn work(mut self) {
-        let &At {
-            source,
-            destination,
-            ..
-        } = self.at;
-        // SAFETY: the caller's promise.
-        unsafe { self.around.walk(source, destination, &mut self) };
-    }
-}
-
-impl<V, O, const W: usize, R, C, A, B> Each for Oblong<'_, V, O, W, R, C>
+impl<V, O, const W: usize, R, C, A, B> Each for Oblong<V, O, W, R, C>
 where
     V: Vector,
     O: Order,

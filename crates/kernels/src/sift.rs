@@ -9,7 +9,7 @@ use crate::around::{Around, Each};
 use crate::gather::{Placed, place};
 use crate::nest::Loop;
 use crate::plane::At;
-use crate::simd::{Pick, Picks, Set, Work};
+use crate::simd::{Pick, Picks, Set};
 
 /// Bytes of a register.
 const REGISTER: usize = 64;
@@ -70,29 +70,15 @@ impl Sift {
 pub(crate) unsafe fn run<S: Set<Wide: Picks>>(sift: &Sift, at: &At) {
     let vector = PhantomData::<S::Wide>;
     // SAFETY: the caller's promise.
-    unsafe { S::enter(Sifting { sift, at, vector }) }
+    unsafe { S::enter(sift.around.of(at, Sifting { sift, vector })) }
 }
 
-/// # Safety (of `work` and of `each`)
+/// # Safety (of `each`)
 ///
-/// As `run`.
+/// As `run`, for one block.
 struct Sifting<'a, V> {
     sift: &'a Sift,
-    at: &'a At,
     vector: PhantomData<V>,
-}
-
-impl<V: Picks> Work for Sifting<'_, V> {
-    #[inline(always)]
-    unsafe fn work(mut self) {
-        let &At {
-            source,
-            destination,
-            ..
-        } = self.at;
-        // SAFETY: the caller's promise.
-        unsafe { self.sift.around.walk(source, destination, &mut self) };
-    }
 }
 
 impl<V: Picks> Each for Sifting<'_, V> {

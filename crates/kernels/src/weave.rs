@@ -186,42 +186,14 @@ unsafe fn enter<S: Set, V: Vector>(weave: &Weave, at: &At) {
 ///
 /// As `run`; rows have at least `V::BYTES`, and the way suits the weave.
 unsafe fn by<S: Set, V: Vector, M: Way<V>>(weave: &Weave, at: &At) {
-    let rows = Rows::<V, M>::new(weave, at);
+    let way = PhantomData::<(V, M)>;
     // SAFETY: the caller's promise.
     unsafe {
         if weave.stream {
-            S::enter(Streamed(rows));
+            S::enter(Streamed { weave, at, way });
         } else {
-            S::enter(rows);
+            S::enter(weave.around.of(at, Rows { weave, way }));
         }
-    }
-}
-
-/// # Safety (of `work`)
-///
-/// As `run`; rows have at least `V::BYTES`, and the way suits the weave.
-struct Rows<'a, V, M> {
-    weave: &'a Weave,
-    at: &'a At,
-    vector: PhantomData<(V, M)>,
-}
-
-impl<'a, V, M> Rows<'a, V, M> {
-    fn new(weave: &'a Weave, at: &'a At) -> Self {
-        Rows {
-            weave,
-            at,
-            vector: PhantomData,
-        }
-    }
-}
-
-impl<V: Vector, M: Way<V>> Work for Rows<'_, V, M> {
-    #[inline(always)]
-    unsafe fn work(mut self) {
-        let Rows { weave, at, .. } = self;
-        // SAFETY: the caller's promise.
-        unsafe { weave.around.walk(at.source, at.destination, &mut self) }
     }
 }
 
@@ -229,15 +201,27 @@ impl<V: Vector, M: Way<V>> Work for Rows<'_, V, M> {
 ///
 /// # Safety (of `work`)
 ///
-/// As that of the rows.
-struct Streamed<'a, V, M>(Rows<'a, V, M>);
+/// As `run`; rows have at least `V::BYTES`, and the way suits the weave.
+struct Streamed<'a, V, M> {
+    weave: &'a Weave,
+    at: &'a At,
+    way: PhantomData<(V, M)>,
+}
 
 impl<V: Vector, M: Way<V>> Work for Streamed<'_, V, M> {
     #[inline(always)]
     unsafe fn work(self) {
         // SAFETY: the caller's promise.
-        unsafe { staged::run::<V, M>(self.0.weave, self.0.at) }
+        unsafe { staged::run::<V, M>(self.weave, self.at) }
     }
+}
+
+/// # Safety (of `each`)
+///
+/// As `run`, for one iteration of the loops around; rows have at least `V::BYTES`, and the way suits the weave.
+struct Rows<'a, V, M> {
+    weave: &'a Weave,
+    way: PhantomData<(V, M)>,
 }
 
 impl<V: Vector, M: Way<V>> Each for Rows<'_, V, M> {
