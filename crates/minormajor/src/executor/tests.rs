@@ -191,6 +191,18 @@ fn threads_share_packed_matrices_by_whole_columns() {
 }
 
 #[test]
+fn what_one_thread_is_done_with_at_once_is_not_shared() {
+    let shares = |from: &str, to: &str| {
+        let plan = Plan::new(&array(from), &array(to)).unwrap();
+        let relayout = Relayout::new(&plan).unwrap().threads(2);
+        !matches!(relayout.sharing(|| 0, false), Sharing::Whole)
+    };
+    // Of 0.8 MB, and of 1.2 MB.
+    assert!(!shares("f32[400,500]{1,0}", "f32[400,500]{0,1}"));
+    assert!(shares("f32[600,500]{1,0}", "f32[600,500]{0,1}"));
+}
+
+#[test]
 fn short_buffers_are_errors_and_stay_as_they_were() {
     let (from, to) = (array("f32[3,5]{1,0}"), array("f32[3,5]{0,1:PAD(4,5)}"));
     let relayout = Relayout::new(&Plan::new(&from, &to).unwrap()).unwrap();
