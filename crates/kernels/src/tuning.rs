@@ -54,18 +54,22 @@ impl Tuning {
         let from = Caches::of_this_cpu().streams_from();
         let below = match Maker::of_this_cpu() {
             Maker::Intel => from / 3 * 4,
-            Maker::Zen5 => self.kept_if_cut(),
+            Maker::Zen5 => self.kept_by_one(),
             Maker::Other => 0,
         };
         self.stores == Stores::Auto && bytes < below
     }
 
-    /// Bytes on a side below which columns and runs that cut lines are left in the caches by a single thread, too: to stream
-    /// them, they are put together in whole lines first. Both sides are then up to two thirds of a Zen 5's last-level cache.
+    /// Bytes on a side below which runs, and long columns that cut lines, are left in the caches by a single thread, too. Both
+    /// sides are then up to two thirds of a Zen 5's last-level cache.
     ///
-    /// u8[64,224,224,3] to PAD(64,230,230,3) took one thread 372 us streamed and 195 not; with another array of that size in
-    /// turn 364 and 317, with three others 432 and 402. f32[1500,1500] to columns: 427 and 246, 469 and 451, 537 and 587.
-    pub(crate) fn kept_if_cut(&self) -> usize {
+    /// us on one thread, streamed and not: u8[64,224,224,3] to PAD(64,230,230,3) 372 and 195; with another array of that size in
+    /// turn 364 and 317, with three others 432 and 402. Back 230 and 175; f32[1001,100,16]{2,0,1} from row-major 290 and 115,
+    /// f32[1200,1600] from T(8,128) 172 and 145. With the time in which another program writes such a source and reads such a
+    /// destination, f32[1001,100,16] 529 and 290; with another array in turn 597 and 551, with three others 661 and 718. Columns
+    /// that cut lines, as they are put together in whole lines before they are streamed: f32[1500,1500] to columns 427 and 246, 469
+    /// and 451, 537 and 587.
+    pub(crate) fn kept_by_one(&self) -> usize {
         match self.stores {
             Stores::Auto if is_zen5() => 2 * Caches::of_this_cpu().streams_from(),
             _ => 0,

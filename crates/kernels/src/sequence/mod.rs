@@ -141,7 +141,7 @@ struct Sizes {
     /// stages do better.
     long: usize,
     most: usize,
-    /// Those of everything, below which copies in the source's order that cut lines stay in the caches.
+    /// Those of everything, below which copies in the source's order stay in the caches.
     kept: usize,
 }
 
@@ -187,7 +187,7 @@ impl Sequence {
             } else {
                 0
             },
-            kept: tuning.kept_if_cut(),
+            kept: tuning.kept_by_one(),
         };
         let moved: usize = moves.clone().map(Move::bytes).sum();
         let filled: usize = fills.clone().map(Fill::bytes).sum();
@@ -224,7 +224,7 @@ impl Sequence {
         let cutting = items.iter().filter(|item| !item.is_of_lines());
         let cutting: usize = cutting.map(Item::bytes).sum();
         let in_order = || items.iter().all(Item::keeps_order);
-        let stream = stream && !(cutting > total / CUTTING && total < sizes.kept && in_order());
+        let stream = stream && !(total < sizes.kept && in_order());
         // Where one item is nearly everything, its kernel does best with the whole of it when it streams.
         let largest = items.iter().max_by_key(|item| item.bytes())?;
         let nearly_all = |bytes: usize| stream && bytes / 3 > total / 4;

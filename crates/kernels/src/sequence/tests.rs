@@ -252,34 +252,41 @@ fn other_gaps_are_filled_apart() {
     columns_in_bands(2, (251, 1511), 100, sizes, apart);
 }
 
-/// Copies in the source's order that cut lines stay in the caches up to a size; others do not, whose pieces are read far apart.
+/// Copies in the source's order stay in the caches up to a size; others do not, whose pieces are read far apart.
 #[test]
-fn copies_that_cut_lines_stay_in_the_caches_up_to_a_size() {
-    const ROW: usize = 700;
+fn copies_stay_in_the_caches_up_to_a_size() {
     let l = |extent, source: usize, destination: usize| Loop {
         extent,
         source: source as isize,
         destination: destination as isize,
     };
-    // Rows of 700 bytes to rows of 720; and 28 pieces of 25 bytes each, of which all first ones come first.
-    let in_order = [l(3000, ROW, 720), l(ROW, 1, 1)];
+    // Rows of 700 bytes to rows of 720, of whole lines to twice as many; and 28 pieces of 25 bytes each, of which all first ones
+    // come first.
+    let in_order = [l(3000, 700, 720), l(700, 1, 1)];
+    let on_lines = [l(3000, 704, 1408), l(704, 1, 1)];
     let in_pieces = [l(3000, 25, 720), l(28, 25 * 3000, 25), l(25, 1, 1)];
     let tuning = Tuning {
         stores: Stores::Streaming,
         ..Tuning::default()
     };
-    let gaps = [(3000, 720), (20, 1)].map(|(extent, destination)| FillLoop {
-        extent,
-        destination,
-    });
-    let gaps = [Fill::tuned(&[7], ROW, &gaps, &tuning).unwrap()];
-    let streams = |loops: &[Loop], kept: usize| {
+    let streams = |loops: &[Loop], (row, pitch): (usize, usize), kept: usize| {
         let rows = [Move::tuned(1, 0, 0, loops, &tuning).unwrap()];
+        let gaps = [(3000, pitch as isize), (pitch - row, 1)];
+        let gaps = gaps.map(|(extent, destination)| FillLoop {
+            extent,
+            destination,
+        });
+        let gaps = [Fill::tuned(&[7], row, &gaps, &tuning).unwrap()];
         let sizes = Sizes { kept, ..SIZES };
         Sequence::sized(rows.iter(), gaps.iter(), &tuning, true, sizes).map(|s| s.streams())
     };
-    let all = 3000 * 720;
-    assert_eq!(streams(&in_order, all), Some(true));
-    assert_eq!(streams(&in_order, all + 1), Some(false));
-    assert_eq!(streams(&in_pieces, all + 1), Some(true));
+    for (loops, sizes, kept) in [
+        (&in_order[..], (700, 720), true),
+        (&on_lines, (704, 1408), true),
+        (&in_pieces, (700, 720), false),
+    ] {
+        let all = 3000 * sizes.1;
+        assert_eq!(streams(loops, sizes, all), Some(true), "{sizes:?}");
+        assert_eq!(streams(loops, sizes, all + 1), Some(!kept), "{sizes:?}");
+    }
 }
