@@ -104,8 +104,6 @@ fn is_dense(width: usize, loops: &[Loop]) -> bool {
 pub(crate) struct Gathered<'a, R>(pub(crate) &'a Gather, pub(crate) PhantomData<R>);
 
 impl<R: Vector> Piece for Gathered<'_, R> {
-    const SAME: bool = false;
-
     #[inline(always)]
     unsafe fn put<V: Vector>(&self, from: *const u8, to: *mut u8, _: usize) {
         // SAFETY: the caller's promise; a run is a block, which lies whole on both sides.
@@ -117,8 +115,6 @@ impl<R: Vector> Piece for Gathered<'_, R> {
 pub(crate) struct Transposed<R, const W: usize>(pub(crate) Square, pub(crate) PhantomData<R>);
 
 impl<R: Vector, const W: usize> Piece for Transposed<R, W> {
-    const SAME: bool = false;
-
     #[inline(always)]
     unsafe fn put<V: Vector>(&self, from: *const u8, to: *mut u8, _: usize) {
         let Square { rows, columns, .. } = self.0;

@@ -102,6 +102,9 @@ impl Prepared {
                 let runs = runs(&mut outer, cells.bytes, Some(cells.cell));
                 break Body::Runs(Box::new(runs));
             }
+            if !stream && let Some(runs) = axes::near_runs(width, &mut outer) {
+                break Body::Runs(Box::new(runs));
+            }
             if !stream && let Some(body) = blocks(width, &mut outer, isa) {
                 break body;
             }

@@ -4,27 +4,30 @@
 //! elements are runs. Walking it in strips reads each row forward and writes each column in long pieces, so short runs
 //! cost little more than long ones. Above the cache, the runs ahead are prefetched. Long ones are streamed right from the
 //! source; short ones are put together in the first-level cache and streamed from there, as many columns at once as fit:
-//! so a good piece of each row is read, and asked for, before the next one's.
+//! so a good piece of each row is read, and asked for, before the next one's. Those of a few bytes, as pixels that change
+//! their order, are put together there also where all is in the caches.
 
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 
 use crate::around::{Around, Each};
-use crate::axis::{Axis, Pointers};
+use crate::axis::Axis;
 use crate::cell::{Cell, Gathered, Transposed};
-use crate::copy::{copy, own_edges, stream, stream_near};
+use crate::copy::{copy, stream_near};
 use crate::pen::Pen;
 use crate::pieces::Room;
 use crate::plane::{At, LARGE, WALK};
-use crate::simd::{LINE, Set, Vector, Work, near, prefetch};
-use crate::strips::even;
-use crate::tuning::{followed_far, is_zen5, waits};
+use crate::simd::{LINE, Set, Vector, Work, near};
+use crate::tuning::{is_zen5, waits};
 
 mod pieced;
+mod short;
 mod staged;
+mod straight;
 
 use pieced::Pieced;
-use staged::{Stage, Staged};
+use short::{Number, Short};
+use staged::Together;
+use straight::Straight;
 
 /// The most rows of a strip.
 const STRIP: usize = 128;
@@ -39,11 +42,6 @@ const LONG: (usize, usize) = (4 * LINE, 2 * LINE + LINE / 2);
 /// 6.6 ms so and 8.9 otherwise, twice as long runs as long either way.
 const SHORT: usize = PIECE / 16;
 const FEWEST: usize = 12;
-/// How many columns' places are found at once.
-const PLACES: usize = 64;
-/// How many bytes of pieces before one the lines are asked for that it writes parts of.
-const LEAD: usize = 2 << 10;
-
 /// Runs of a source that is in the caches, in the order of the destination.
 #[derive(Debug, Clone)]
 pub(crate) struct Rows {
@@ -61,6 +59,9 @@ pub(crate) struct Runs {
     pub(crate) run: usize,
     /// How a run is put in order, if its elements change places; then it is at most a stage long.
     pub(crate) cell: Option<Cell>,
+    pub(crate) stream: bool,
+    /// Whether it asks for what is next in the source, as where that is not in the nearer caches.
+    pub(crate) ask: bool,
     /// Whether its rows are read in [pieces](crate::pieces), where runs are whole lines of the destination.
     pub(crate) pieced: bool,
     /// Source offsets by place in the destination's pieces.
@@ -74,13 +75,24 @@ impl Runs {
     pub(crate) fn choose_pieces(&mut self) {
         let (rows, row) = (self.rows.len, self.columns.len * self.run);
         let much = rows >= FEWEST && row >= WALK && rows * row >= LARGE;
-        self.pieced = much && self.run <= SHORT && is_zen5();
+        self.pieced = self.stream && much && self.run <= SHORT && is_zen5();
     }
 
     /// Whether all runs are whole lines of the destination.
     fn is_on_lines(&self, at: &At) -> bool {
         (self.run | at.destination as usize).is_multiple_of(LINE)
             && self.columns.is_multiple_of(LINE as isize)
+    }
+
+    /// Whether they are long enough to go right from the source to the destination.
+    fn goes_straight(&self, at: &At) -> bool {
+        let long = if waits() { LONG.0 } else { LONG.1 };
+        self.stream && (self.run >= long || self.is_on_lines(at))
+    }
+
+    /// Whether all columns follow one another where a strip has so many rows.
+    fn follows(&self, strip: usize) -> bool {
+        self.rows.len <= strip && self.columns.first_stride() == (self.rows.len * self.run) as isize
     }
 }
 
@@ -158,7 +170,7 @@ impl<V: Vector, const STREAM: bool> Each for Copying<V, STREAM> {
     }
 }
 
-/// Moves all runs with streaming stores.
+/// Moves all runs, strip by strip.
 ///
 /// # Safety
 ///
@@ -168,7 +180,19 @@ pub(crate) unsafe fn run<S: Set>(runs: &Runs, at: &At) {
     unsafe {
         match &runs.cell {
             None if runs.pieced && runs.is_on_lines(at) => in_pieces::<S>(runs, at),
-            None => strips::<S, _>(runs, at, Same),
+            None if runs.goes_straight(at) => {
+                let vector = PhantomData::<S::Wide>;
+                S::enter(Straight { runs, at, vector })
+            }
+            None => match runs.run {
+                3 => together::<S, _>(runs, at, Number::<4, 3>),
+                5 => together::<S, _>(runs, at, Number::<8, 5>),
+                6 => together::<S, _>(runs, at, Number::<8, 6>),
+                7 => together::<S, _>(runs, at, Number::<8, 7>),
+                9..=16 => together::<S, _>(runs, at, Short::<16>),
+                17..=32 => together::<S, _>(runs, at, Short::<32>),
+                _ => together::<S, _>(runs, at, Same),
+            },
             Some(cell) => mixed::<S>(runs, cell, at),
         }
     }
@@ -203,22 +227,22 @@ unsafe fn mixed<S: Set>(runs: &Runs, cell: &Cell, at: &At) {
     unsafe {
         match cell {
             Cell::Gather(gather) if gather.fills::<S::Wide>() => {
-                strips::<S, _>(runs, at, Gathered(gather, PhantomData::<S::Wide>))
+                together::<S, _>(runs, at, Gathered(gather, PhantomData::<S::Wide>))
             }
             Cell::Gather(gather) if gather.fills::<S::Half>() => {
-                strips::<S, _>(runs, at, Gathered(gather, PhantomData::<S::Half>))
+                together::<S, _>(runs, at, Gathered(gather, PhantomData::<S::Half>))
             }
             Cell::Gather(gather) => {
-                strips::<S, _>(runs, at, Gathered(gather, PhantomData::<S::Quarter>))
+                together::<S, _>(runs, at, Gathered(gather, PhantomData::<S::Quarter>))
             }
             &Cell::Square(square) => {
                 let vector = PhantomData::<S::Quarter>;
                 match square.width {
-                    1 => strips::<S, _>(runs, at, Transposed::<_, 1>(square, vector)),
-                    2 => strips::<S, _>(runs, at, Transposed::<_, 2>(square, vector)),
-                    4 => strips::<S, _>(runs, at, Transposed::<_, 4>(square, vector)),
-                    8 => strips::<S, _>(runs, at, Transposed::<_, 8>(square, vector)),
-                    _ => strips::<S, _>(runs, at, Transposed::<_, 16>(square, vector)),
+                    1 => together::<S, _>(runs, at, Transposed::<_, 1>(square, vector)),
+                    2 => together::<S, _>(runs, at, Transposed::<_, 2>(square, vector)),
+                    4 => together::<S, _>(runs, at, Transposed::<_, 4>(square, vector)),
+                    8 => together::<S, _>(runs, at, Transposed::<_, 8>(square, vector)),
+                    _ => together::<S, _>(runs, at, Transposed::<_, 16>(square, vector)),
                 }
             }
         }
@@ -228,11 +252,11 @@ unsafe fn mixed<S: Set>(runs: &Runs, cell: &Cell, at: &At) {
 /// # Safety
 ///
 /// As `run`; the piece may be put wherever runs are.
-unsafe fn strips<S: Set, P: Piece>(runs: &Runs, at: &At, piece: P) {
+unsafe fn together<S: Set, P: Piece>(runs: &Runs, at: &At, piece: P) {
     let vector = PhantomData::<S::Wide>;
     // SAFETY: the caller's promise.
     unsafe {
-        S::enter(Strips {
+        S::enter(Together {
             runs,
             at,
             piece,
@@ -243,143 +267,55 @@ unsafe fn strips<S: Set, P: Piece>(runs: &Runs, at: &At, piece: P) {
 
 /// What becomes of a run on its way to the stage.
 pub(crate) trait Piece {
-    /// Whether it is the same there.
-    const SAME: bool;
-
     /// # Safety
     ///
     /// As `copy`; the CPU has the vectors of the work.
     unsafe fn put<V: Vector>(&self, from: *const u8, to: *mut u8, length: usize);
+
+    /// Whether `put_amid` is another way.
+    const AMID: bool = false;
+
+    /// How many columns are put at once, row by row; or 0 if a row's runs are put one after the other.
+    const COLUMNS: usize = 0;
+
+    /// As `put`, amid others: the run is neither the last of its row, nor of its column.
+    ///
+    /// # Safety
+    ///
+    /// As `put`; besides, as many bytes again, less one, are readable and writable.
+    #[inline(always)]
+    unsafe fn put_amid<V: Vector>(&self, from: *const u8, to: *mut u8, length: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { self.put::<V>(from, to, length) }
+    }
+
+    /// Puts [`COLUMNS`](Piece::COLUMNS) of the first rows, as far as there are whole blocks, and says how many rows these were; `offset` is
+    /// where in a row the first column's run is, and `pitch` the bytes from one column to the next. What comes behind a block
+    /// in its columns may be overwritten.
+    ///
+    /// # Safety
+    ///
+    /// All columns' runs of these rows, and 16 bytes from the first one on, are readable, and the runs writable. The CPU has
+    /// `V`.
+    #[inline(always)]
+    unsafe fn put_blocks<V: Vector>(
+        &self,
+        _from: &[*const u8],
+        _offset: usize,
+        _to: *mut u8,
+        _pitch: usize,
+    ) -> usize {
+        0
+    }
 }
 
 struct Same;
 
 impl Piece for Same {
-    const SAME: bool = true;
-
     #[inline(always)]
     unsafe fn put<V: Vector>(&self, from: *const u8, to: *mut u8, length: usize) {
         // SAFETY: the caller's promise.
         unsafe { copy::<V>(from, to, length) }
-    }
-}
-
-/// # Safety (of `work`)
-///
-/// As `run`.
-struct Strips<'a, P, V> {
-    runs: &'a Runs,
-    at: &'a At,
-    piece: P,
-    vector: PhantomData<V>,
-}
-
-impl<P: Piece, V: Vector> Work for Strips<'_, P, V> {
-    #[inline(always)]
-    unsafe fn work(self) {
-        let &Runs { run, ref rows, .. } = self.runs;
-        let &At {
-            source,
-            destination,
-            upcoming,
-            ..
-        } = self.at;
-        let most = (PIECE / run).clamp(1, STRIP.min(followed_far()));
-        let strip = even(rows.len, most, 1);
-        let whole_lines = self.runs.is_on_lines(self.at);
-        let long = if waits() { LONG.0 } else { LONG.1 };
-        let straight = P::SAME && (whole_lines || run >= long);
-        let (mut from, mut next) = (Pointers::<STRIP>::new(), Pointers::<STRIP>::new());
-        let mut stages = [const { Stage(MaybeUninit::uninit()) }; 2];
-        // SAFETY: the CPU has `V`.
-        let mut staged = unsafe { Staged::<V>::new(self.runs, strip, &mut stages) };
-        let mut ahead = rows.cursor(0);
-        next.take(&mut ahead, source, strip);
-        let mut p = 0;
-        while p < rows.len {
-            let count = strip.min(rows.len - p);
-            from.clone_from(&next);
-            if p + count < rows.len {
-                next.take(&mut ahead, source, strip);
-            } else {
-                next.take(&mut rows.cursor(0), upcoming, strip);
-            }
-            let (from, to) = (&from[..count], destination.wrapping_add(p * run));
-            // SAFETY: the caller's promise, for these rows.
-            unsafe {
-                if straight {
-                    let own = waits() && !whole_lines && !staged.follow;
-                    self.straight(from, &next, to, (whole_lines, own));
-                } else {
-                    staged.strip(&self.piece, from, &next, to);
-                }
-            }
-            p += count;
-        }
-        // SAFETY: as before.
-        unsafe { staged.finish() };
-    }
-}
-
-impl<P: Piece, V: Vector> Strips<'_, P, V> {
-    /// Moves the runs of some rows right from the source; `to` is where they are in the first column.
-    ///
-    /// # Safety
-    ///
-    /// As `run`. If `whole_lines`, all runs are, in the destination. `own` says whether to ask for lines written in part.
-    #[inline(always)]
-    unsafe fn straight(
-        &self,
-        from: &[*const u8],
-        next: &[*const u8],
-        to: *mut u8,
-        (whole_lines, own): (bool, bool),
-    ) {
-        let &Runs {
-            run, ref columns, ..
-        } = self.runs;
-        let bytes = from.len() * run;
-        // What is longer asks for its own lines.
-        let asks = run <= PIECE;
-        let far = ahead(from.len()).div_ceil(run).min(columns.len);
-        let mut walk = columns.cursor(0);
-        let mut edges = columns.cursor(LEAD.div_ceil(bytes).min(columns.len - 1));
-        let (mut places, mut edge) = (Pointers::<PLACES>::new(), Pointers::<1>::new());
-        // SAFETY: the CPU has `V`.
-        let mut pen = unsafe { Pen::<V>::new() };
-        for first in (0..columns.len).step_by(PLACES) {
-            let count = PLACES.min(columns.len - first);
-            places.take(&mut walk, to, count);
-            for (q, &place) in (first..).zip(places.iter()) {
-                if own {
-                    edge.take(&mut edges, to, 1);
-                    own_edges(edge[0], bytes);
-                }
-                let (rows, other) = if q + far < columns.len {
-                    (from, q + far)
-                } else {
-                    (next, q + far - columns.len)
-                };
-                let mut to = place.cast_mut();
-                for (from, row) in from.iter().zip(rows) {
-                    if asks {
-                        ask(row.wrapping_add(other * run), run, prefetch);
-                    }
-                    // SAFETY: run q of each row is readable, and the runs of column q are writable, by the caller's promise;
-                    // nothing else writes them before the pen is lifted, and `to` ends behind the last one. Whole lines are.
-                    unsafe {
-                        if whole_lines || !asks {
-                            stream::<V>(from.add(q * run), to, run);
-                        } else {
-                            pen.copy(from.add(q * run), to, run);
-                        }
-                        to = to.add(run);
-                    }
-                }
-            }
-        }
-        // SAFETY: what was copied last is still writable.
-        unsafe { pen.lift() };
     }
 }
 

@@ -135,6 +135,52 @@ fn few_columns() {
     }
 }
 
+/// Runs in two dimensions: of one strip and of some, of one panel of columns and of three, columns that follow one another
+/// and that begin anywhere, and that share lines.
+#[test]
+fn planes_of_runs() {
+    for run in (3..18).chain([20, 24, 31, 32, 33, 48, 60, 63, 64, 65, 76, 100, 159]) {
+        for (rows, columns) in [(16, 8), (40, 9), (331, 33), (700, 11), (3, 300), (43, 2100)] {
+            if rows * columns * run > 2 << 20 {
+                continue;
+            }
+            for gap in [0, 1, 5, 64] {
+                let (row, column) = (columns * run + gap, rows * run + gap);
+                let loops = vec![
+                    l(rows, row as isize, run as isize),
+                    l(columns, run as isize, column as isize),
+                    l(run, 1, 1),
+                ];
+                runs_between_guards(&Case {
+                    width: 1,
+                    source: 0,
+                    destination: 0,
+                    loops,
+                });
+            }
+        }
+    }
+}
+
+/// Blocks of which two fill what is put together at once, in another order inside.
+#[test]
+fn planes_of_large_blocks() {
+    for (rows, columns) in [(3usize, 5isize), (9, 2), (5, 1)] {
+        let block = 64 * 64;
+        runs_between_guards(&Case {
+            width: 1,
+            source: 0,
+            destination: 0,
+            loops: vec![
+                l(rows, columns * block, block),
+                l(columns as usize, block, rows as isize * block + 16),
+                l(64, 1, 64),
+                l(64, 64, 1),
+            ],
+        });
+    }
+}
+
 #[test]
 fn runs_of_all_lengths() {
     for run in (1..140).chain([255, 256, 257, 1000, 8192, 8193, 20_000]) {

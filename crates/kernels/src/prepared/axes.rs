@@ -136,6 +136,8 @@ pub(super) fn runs(outer: &mut Loops, run: usize, cell: Option<Cell>) -> Runs {
     let mut runs = Runs {
         run,
         cell,
+        stream: true,
+        ask: true,
         pieced: false,
         rows,
         columns,
@@ -143,6 +145,40 @@ pub(super) fn runs(outer: &mut Loops, run: usize, cell: Option<Cell>) -> Runs {
     runs.choose_pieces();
     runs
 }
+
+/// Takes the loops out of a nest of short runs that change their order in two dimensions, where these are better put together
+/// in a stage than one after the other, though all is in the caches.
+pub(super) fn near_runs(width: usize, outer: &mut Loops) -> Option<Runs> {
+    let unit = width as isize;
+    let inner = outer
+        .iter()
+        .position(|l| (l.source, l.destination) == (unit, unit))?;
+    let run = outer[inner].extent * width;
+    // Elements of these widths are others'.
+    if !(3..=16).contains(&run) || run.is_power_of_two() {
+        return None;
+    }
+    let rows = outer[find(outer, |l| l.destination, run as isize)?];
+    let columns = outer[find(outer, |l| l.source, run as isize)?];
+    let bytes = width * outer.iter().map(|l| l.extent).product::<usize>();
+    let ask = bytes > Caches::of_this_cpu().second / 2;
+    let plane = rows.extent * columns.extent * run;
+    let enough = rows.extent >= NEAR.0 && columns.extent >= NEAR.1 && plane >= NEAR.2;
+    if !enough || run > 8 && !ask {
+        return None;
+    }
+    outer.remove(inner);
+    Some(Runs {
+        stream: false,
+        ask,
+        pieced: false,
+        ..runs(outer, run, None)
+    })
+}
+
+/// The fewest rows and columns of short runs, and bytes of a plane, that are put together in a stage in the caches. On a Zen 5
+/// u8[100,101,3]{2,0,1} from row-major takes 1.6 us so and 3.6 by tables.
+const NEAR: (usize, usize, usize) = (16, 8, 16 << 10);
 
 /// Bytes of the destination that columns of a plane have that are long enough while its rows are shorter than [`WALK`].
 const TALL: usize = 4 * LINE;

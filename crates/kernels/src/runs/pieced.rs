@@ -106,6 +106,8 @@ mod tests {
             let runs = Runs {
                 run,
                 cell: None,
+                stream: true,
+                ask: true,
                 pieced: true,
                 rows: axis,
                 columns: Axis::new(columns, (column + rows * run) as isize),
