@@ -6,7 +6,7 @@ use minormajor_core::plan::ByteOrders;
 use minormajor_core::{ArrayShape, ElementType, Plan, Shape, StridedView};
 use minormajor_kernels::{Caches, Memory, Pages};
 
-use super::{Level, Lined, Machine, PIECE, ROW, RUN, Rate, Rates, Rewrites, START};
+use super::{Level, Lined, Machine, PIECE, ROW, RUN, Rate, Rates, Rewrites, SHORT, START};
 use crate::Relayout;
 
 /// Bytes of a buffer.
@@ -125,11 +125,14 @@ impl Buffers {
             );
         }
         // Runs and rows that neither begin nor end on lines.
-        let runs = ((bytes / RUN) as f64).sqrt() as usize;
-        rates.runs = of(
-            format!("u8[{runs},{runs},{RUN}]{{2,1,0}}"),
-            format!("u8[{runs},{runs},{RUN}]{{2,0,1}}"),
-        );
+        let mut runs = |run: usize| {
+            let side = ((bytes / run) as f64).sqrt() as usize;
+            of(
+                format!("u8[{side},{side},{run}]{{2,1,0}}"),
+                format!("u8[{side},{side},{run}]{{2,0,1}}"),
+            )
+        };
+        (rates.runs, rates.short) = (runs(RUN), runs(SHORT));
         // Pieces that are written on lines, and that are not.
         let mut pieces = |piece: usize| {
             let side = (((bytes / piece) as f64).sqrt() as usize - 1) | 1;

@@ -47,8 +47,10 @@ struct Rates {
     long: Rate,
     /// Runs of [`PIECE`] bytes, by where they are written.
     pieces: Lined,
-    /// Runs of [`RUN`] bytes.
+    /// Runs of [`RUN`] bytes,
     runs: Rate,
+    /// and of [`SHORT`].
+    short: Rate,
     /// By the logarithm of the element's width.
     transpose: [Lined; 5],
     weave: [Rate; 5],
@@ -96,7 +98,9 @@ struct Rate {
     all: f64,
 }
 
-/// Bytes of a short run,
+/// Bytes of the shortest run, but for those that are elements of another width,
+const SHORT: usize = 3;
+/// of a short one,
 const RUN: usize = 80;
 /// of one that is as long as a row of a tile,
 const PIECE: usize = 512;
@@ -236,7 +240,10 @@ impl Machine {
                 } else {
                     rates.pieces.off
                 });
-                if run < PIECE {
+                if run < RUN {
+                    let short = on(rates.short).max(on(rates.runs));
+                    between(run, (SHORT, short), (RUN, on(rates.runs)))
+                } else if run < PIECE {
                     between(run, (RUN, on(rates.runs)), (PIECE, pieces))
                 } else {
                     doubling(run, (PIECE, pieces), (WHOLE, on(rates.long)))
@@ -346,6 +353,7 @@ mod tests {
                 long: rate(0.02),
                 pieces: lined(0.03),
                 runs: rate(0.04),
+                short: rate(0.08),
                 transpose: [0.05, 0.04, 0.03, 0.03, 0.03].map(lined),
                 weave: [rate(0.05); 5],
                 rows: rate(0.06),
@@ -453,7 +461,8 @@ mod tests {
         let machine = machine();
         let cost = |moved: Moved| machine.cost(&moved, Level::Core, 1);
         let runs = |run| cost(moved(Kernel::Copy { run }, run));
-        assert_eq!((runs(64), runs(RUN), runs(1 << 20)), (0.04, 0.04, 0.02));
+        assert_eq!((runs(SHORT), runs(RUN), runs(1 << 20)), (0.08, 0.04, 0.02));
+        assert!((runs(2 * SHORT) - 0.0592).abs() < 5e-5);
         assert!((runs(2 * RUN) - 0.0341).abs() < 5e-5);
         // Three of six doublings from 512 bytes to 32 KiB.
         assert!((runs(PIECE) - 0.03).abs() < 1e-9 && (runs(4096) - 0.025).abs() < 1e-9);
