@@ -42,6 +42,7 @@ const LONG: (usize, usize) = (4 * LINE, 2 * LINE + LINE / 2);
 /// 6.6 ms so and 8.9 otherwise, twice as long runs as long either way.
 const SHORT: usize = PIECE / 16;
 const FEWEST: usize = 12;
+
 /// Runs of a source that is in the caches, in the order of the destination.
 #[derive(Debug, Clone)]
 pub(crate) struct Rows {
@@ -59,6 +60,7 @@ pub(crate) struct Runs {
     pub(crate) run: usize,
     /// How a run is put in order, if its elements change places; then it is at most a stage long.
     pub(crate) cell: Option<Cell>,
+    /// Whether it is written past the caches.
     pub(crate) stream: bool,
     /// Whether it asks for what is next in the source, as where that is not in the nearer caches.
     pub(crate) ask: bool,
@@ -75,7 +77,7 @@ impl Runs {
     pub(crate) fn choose_pieces(&mut self) {
         let (rows, row) = (self.rows.len, self.columns.len * self.run);
         let much = rows >= FEWEST && row >= WALK && rows * row >= LARGE;
-        self.pieced = self.stream && much && self.run <= SHORT && is_zen5();
+        self.pieced = much && self.run <= SHORT && is_zen5();
     }
 
     /// Whether all runs are whole lines of the destination.
@@ -289,9 +291,9 @@ pub(crate) trait Piece {
         unsafe { self.put::<V>(from, to, length) }
     }
 
-    /// Puts [`COLUMNS`](Piece::COLUMNS) of the first rows, as far as there are whole blocks, and says how many rows these were; `offset` is
-    /// where in a row the first column's run is, and `pitch` the bytes from one column to the next. What comes behind a block
-    /// in its columns may be overwritten.
+    /// Puts [`COLUMNS`](Piece::COLUMNS) of the first rows, as far as there are whole blocks, and says how many rows these
+    /// were; `offset` is where in a row the first column's run is, and `pitch` the bytes from one column to the next. What
+    /// comes behind a block in its columns may be overwritten.
     ///
     /// # Safety
     ///

@@ -266,6 +266,7 @@ impl<'a, P: Piece, V: Vector> Staged<'a, P, V> {
         let mut walk = self.columns.cursor(columns.start);
         let mut places = Pointers::<GROUP>::new();
         let mut q = columns.start;
+        debug_assert!(next.len() >= from.len());
         while q < columns.end {
             let count = group.min(columns.end - q);
             places.take(&mut walk, to, count);
@@ -358,7 +359,7 @@ impl<'a, P: Piece, V: Vector> Staged<'a, P, V> {
                 }
             }
             // SAFETY: as the caller's promise for what was staged before.
-            unsafe { self.stream() };
+            unsafe { self.write() };
             self.before.to.clone_from(&places);
             self.before.bytes = bytes;
             self.before.first = first;
@@ -368,19 +369,19 @@ impl<'a, P: Piece, V: Vector> Staged<'a, P, V> {
             if P::AMID && self.carries && group >= columns.len() {
                 // The next strip needs what this one has begun.
                 // SAFETY: as before.
-                unsafe { self.stream() };
+                unsafe { self.write() };
                 self.before.to = Pointers::new();
             }
         }
     }
 
-    /// Streams what is in the other stage.
+    /// Writes what is in the other stage.
     ///
     /// # Safety
     ///
     /// It is writable where it goes.
     #[inline(always)]
-    unsafe fn stream(&mut self) {
+    unsafe fn write(&mut self) {
         let Before {
             ref to,
             bytes,
@@ -426,16 +427,16 @@ impl<'a, P: Piece, V: Vector> Staged<'a, P, V> {
         }
     }
 
-    /// Streams what is left.
+    /// Writes what is left.
     ///
     /// # Safety
     ///
-    /// As `stream`.
+    /// As `write`.
     #[inline(always)]
     unsafe fn finish(&mut self) {
         // SAFETY: the caller's promise.
         unsafe {
-            self.stream();
+            self.write();
             self.pen.lift();
         }
     }
