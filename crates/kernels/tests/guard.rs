@@ -144,16 +144,22 @@ fn planes_of_runs() {
             if rows * columns * run > 2 << 20 {
                 continue;
             }
-            for gap in [0, 1, 5, 64] {
+            // The last row of the source comes last, or first.
+            for (gap, turned) in [(0, false), (1, false), (5, true), (64, true)] {
                 let (row, column) = (columns * run + gap, rows * run + gap);
+                let (source, step) = if turned {
+                    ((rows - 1) * row, -(row as isize))
+                } else {
+                    (0, row as isize)
+                };
                 let loops = vec![
-                    l(rows, row as isize, run as isize),
+                    l(rows, step, run as isize),
                     l(columns, run as isize, column as isize),
                     l(run, 1, 1),
                 ];
                 runs_between_guards(&Case {
                     width: 1,
-                    source: 0,
+                    source,
                     destination: 0,
                     loops,
                 });
