@@ -102,7 +102,7 @@ impl Prepared {
                 let runs = runs(&mut outer, cells.bytes, Some(cells.cell));
                 break Body::Runs(Box::new(runs));
             }
-            if !stream && let Some(runs) = axes::near_runs(width, &mut outer) {
+            if !stream && let Some(runs) = axes::near_runs(width, &mut outer, &mut start) {
                 break Body::Runs(Box::new(runs));
             }
             if !stream && let Some(body) = blocks(width, &mut outer, isa) {
@@ -141,6 +141,9 @@ impl Prepared {
                         around,
                     }))
                 } else {
+                    if find(&outer, |l| l.source, run as isize).is_none() {
+                        turn(&mut outer, run, &mut start);
+                    }
                     Body::Runs(Box::new(runs(&mut outer, run, None)))
                 };
             }
@@ -150,14 +153,7 @@ impl Prepared {
                 let around = Around::take(&mut outer);
                 break Body::Reverse(Box::new(Reverse { extent, around }));
             }
-            if let Some(s) = find(&outer, |l| l.source, -unit) {
-                // The source's runs are walked forward, and the destination is what goes back.
-                let l = &mut outer[s];
-                let last = (l.extent - 1) as isize;
-                start.0 += last * l.source;
-                start.1 += last * l.destination;
-                (l.source, l.destination) = (-l.source, -l.destination);
-            }
+            turn(&mut outer, width, &mut start);
             let Some(s) = find(&outer, |l| l.source, unit) else {
                 let line = outer.remove(d);
                 break strided(&mut outer, line);
@@ -357,6 +353,18 @@ impl Prepared {
 
 fn find(loops: &[Loop], of: impl Fn(&Loop) -> isize, stride: isize) -> Option<usize> {
     loops.iter().position(|l| of(l) == stride)
+}
+
+/// Where a loop goes back by so many bytes in the source, turns it around: what lies side by side there is walked forward, and
+/// the destination is what goes back.
+fn turn(loops: &mut [Loop], bytes: usize, start: &mut (isize, isize)) {
+    if let Some(s) = find(loops, |l| l.source, -(bytes as isize)) {
+        let l = &mut loops[s];
+        let last = (l.extent - 1) as isize;
+        start.0 += last * l.source;
+        start.1 += last * l.destination;
+        (l.source, l.destination) = (-l.source, -l.destination);
+    }
 }
 
 /// Whether no loop moves in the source.

@@ -144,17 +144,23 @@ fn planes_of_runs() {
             if rows * columns * run > 2 << 20 {
                 continue;
             }
-            // The last row of the source comes last, or first.
-            for (gap, turned) in [(0, false), (1, false), (5, true), (64, true)] {
+            // The source's rows from the last on, or each of them from its end on.
+            for (gap, turned) in [
+                (0, [false; 2]),
+                (1, [false, true]),
+                (5, [true, false]),
+                (64, [true; 2]),
+            ] {
                 let (row, column) = (columns * run + gap, rows * run + gap);
-                let (source, step) = if turned {
-                    ((rows - 1) * row, -(row as isize))
-                } else {
-                    (0, row as isize)
+                let step = |turned: bool, extent: usize, step: usize| match turned {
+                    true => ((extent - 1) * step, -(step as isize)),
+                    false => (0, step as isize),
                 };
+                let (down, along) = (step(turned[0], rows, row), step(turned[1], columns, run));
+                let source = down.0 + along.0;
                 let loops = vec![
-                    l(rows, step, run as isize),
-                    l(columns, run as isize, column as isize),
+                    l(rows, down.1, run as isize),
+                    l(columns, along.1, column as isize),
                     l(run, 1, 1),
                 ];
                 runs_between_guards(&Case {

@@ -1,6 +1,6 @@
 //! The loops of a nest that become the rows and columns of a kernel.
 
-use super::find;
+use super::{find, turn};
 use crate::around::Around;
 use crate::axis::Axis;
 use crate::cell::Cell;
@@ -148,7 +148,11 @@ pub(super) fn runs(outer: &mut Loops, run: usize, cell: Option<Cell>) -> Runs {
 
 /// Takes the loops out of a nest of short runs that change their order in two dimensions, where these are better put together
 /// in a stage than one after the other, though all is in the caches.
-pub(super) fn near_runs(width: usize, outer: &mut Loops) -> Option<Runs> {
+pub(super) fn near_runs(
+    width: usize,
+    outer: &mut Loops,
+    start: &mut (isize, isize),
+) -> Option<Runs> {
     let unit = width as isize;
     let inner = outer
         .iter()
@@ -159,7 +163,8 @@ pub(super) fn near_runs(width: usize, outer: &mut Loops) -> Option<Runs> {
         return None;
     }
     let rows = outer[find(outer, |l| l.destination, run as isize)?];
-    let columns = outer[find(outer, |l| l.source, run as isize)?];
+    let forward = find(outer, |l| l.source, run as isize);
+    let columns = outer[forward.or_else(|| find(outer, |l| l.source, -(run as isize)))?];
     let bytes = width * outer.iter().map(|l| l.extent).product::<usize>();
     let ask = bytes > Caches::of_this_cpu().second / 2;
     let plane = rows.extent * columns.extent * run;
@@ -168,6 +173,9 @@ pub(super) fn near_runs(width: usize, outer: &mut Loops) -> Option<Runs> {
         return None;
     }
     outer.remove(inner);
+    if forward.is_none() {
+        turn(outer, run, start);
+    }
     Some(Runs {
         stream: false,
         ask,
@@ -210,6 +218,25 @@ fn extend(outer: &mut Loops, rows: &mut Axis, columns: &mut Axis, unit: usize) {
 mod tests {
     use super::*;
     use crate::nest::loops_of;
+
+    #[test]
+    fn short_runs_that_go_back_are_turned_around() {
+        let pixels = |rows, step| {
+            let loops = [(rows, 900, 3), (300, step, 600), (3, 1, 1)];
+            let (mut loops, mut start) = (loops_of(&loops), (0, 0));
+            let runs = near_runs(1, &mut loops, &mut start);
+            let columns = runs.map(|runs| {
+                assert_eq!((runs.run, runs.rows.len, runs.columns.len), (3, rows, 300));
+                runs.columns.first_stride()
+            });
+            (columns, start, loops.len())
+        };
+        assert_eq!(pixels(200, 3), (Some(600), (0, 0), 0));
+        assert_eq!(pixels(200, -3), (Some(-600), (-3 * 299, 600 * 299), 0));
+        // Too few of them, and none that lie side by side.
+        assert_eq!(pixels(15, -3), (None, (0, 0), 3));
+        assert_eq!(pixels(200, -4), (None, (0, 0), 3));
+    }
 
     #[test]
     fn planes_of_short_runs_are_broken() {
