@@ -23,7 +23,7 @@ impl<const N: usize> Piece for Short<N> {
     #[inline(always)]
     unsafe fn put_amid<V: Vector>(&self, from: *const u8, to: *mut u8, length: usize) {
         debug_assert!(length <= N && N < 2 * length);
-        // SAFETY: `N` bytes are less than two runs.
+        // SAFETY: `N` bytes are less than two runs, all of which the caller lets be read and written.
         unsafe { number::<N>(from, to) }
     }
 }
@@ -33,7 +33,7 @@ impl<const N: usize> Piece for Short<N> {
 pub(super) struct Number<const N: usize, const R: usize>;
 
 /// Bytes of a lane of a register.
-const LANE: usize = 16;
+pub(super) const LANE: usize = 16;
 /// Rows at the end of a column that blocks leave: they write part of a lane behind their own.
 const LAST: usize = 2;
 
@@ -79,7 +79,7 @@ impl<const N: usize, const R: usize> Piece for Number<N, R> {
 
     #[inline(always)]
     unsafe fn put_amid<V: Vector>(&self, from: *const u8, to: *mut u8, _: usize) {
-        // SAFETY: a number has less than two runs' bytes.
+        // SAFETY: a number is less than two runs, all of which the caller lets be read and written.
         unsafe { number::<N>(from, to) }
     }
 
@@ -97,8 +97,10 @@ impl<const N: usize, const R: usize> Piece for Number<N, R> {
             return 0;
         }
         let mut r = 0;
-        // SAFETY: rows r and on are of the list, and of each a lane is readable. Each lane that is written begins with `c` runs
-        // of the column, and ends no more than `LAST` runs behind them.
+        // SAFETY: `row` is asked for numbers below `rows`, as `c` rows of each lane are, and r + rows is at most the list's length;
+        // of each row the caller lets a lane be read from `offset` on. Both tables have a lane's bytes. Each lane that is written
+        // begins with `c` runs of the column, and ends at most `LAST` runs behind them, of rows that are on the list, too. The CPU
+        // has `V`.
         unsafe {
             let apart = V::splat_lane(Self::APART.as_ptr());
             let together = V::splat_lane(Self::TOGETHER.as_ptr());

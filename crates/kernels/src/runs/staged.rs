@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
+use super::short::LANE;
 use super::{PIECE, Piece, Runs, STRIP, ahead};
 use crate::axis::{Axis, Pointers};
 use crate::copy::{copy, own_edges, stream_near};
@@ -12,9 +13,6 @@ use crate::plane::At;
 use crate::simd::{LINE, Vector, Work, prefetch};
 use crate::strips::even;
 use crate::tuning::{FAR, followed_far, waits};
-
-/// Bytes of a lane of a register.
-const LANE: usize = 16;
 
 /// The most columns that are staged at once.
 const GROUP: usize = 64;
@@ -69,7 +67,7 @@ impl<P: Piece, V: Vector> Work for Together<'_, P, V> {
         let mut staged =
             unsafe { Staged::<P, V>::new(&self.piece, self.runs, strip, &mut stages, &mut begun) };
         let all = self.runs.columns.len;
-        let panel = if P::AMID && staged.carries {
+        let panel = if staged.carries() {
             even(all, PANEL, 1)
         } else {
             all
@@ -143,7 +141,7 @@ struct Staged<'a, P, V> {
     columns: &'a Axis,
     /// Whether pieces follow one another and so share the lines where they meet.
     follow: bool,
-    /// Whether lines that a strip has begun are ended by the next one.
+    /// See [`carries`](Staged::carries).
     carries: bool,
     /// Whether it streams, and whether it asks for what it reads.
     streams: bool,
@@ -228,7 +226,13 @@ impl<'a, P: Piece, V: Vector> Staged<'a, P, V> {
     /// Bytes before every column of a stage: where there is one, the line that it has begun.
     #[inline(always)]
     fn before_column(&self) -> usize {
-        if P::AMID && self.carries { LINE } else { 0 }
+        if self.carries() { LINE } else { 0 }
+    }
+
+    /// Whether lines that a strip has begun are ended by the next one. Of pieces that never do the compiler knows it.
+    #[inline(always)]
+    fn carries(&self) -> bool {
+        P::AMID && self.carries
     }
 
     /// Moves the runs of some rows, together at most a stage of a column.
@@ -261,7 +265,7 @@ impl<'a, P: Piece, V: Vector> Staged<'a, P, V> {
             .div_ceil(run)
             .clamp(group, columns.len().max(group));
         // Others are written whole.
-        let cuts = !P::AMID || !self.carries || ends.0 || ends.1;
+        let cuts = !self.carries() || ends.0 || ends.1;
         let own = waits() && !self.follow && cuts;
         let mut walk = self.columns.cursor(columns.start);
         let mut places = Pointers::<GROUP>::new();
@@ -281,9 +285,10 @@ impl<'a, P: Piece, V: Vector> Staged<'a, P, V> {
                 (next, q + far - columns.len())
             };
             let first = q - columns.start;
-            if P::AMID && self.carries && !ends.0 {
+            if self.carries() && !ends.0 {
                 for c in 0..count {
-                    // SAFETY: both are lines, of the stage and of those begun.
+                    // SAFETY: the panel has at most as many columns as lines that are begun, of which `first + c` is one; the strip
+                    // before this one wrote it. `count` columns of `pitch` bytes, a line first, fit the stage. The CPU has `V`.
                     unsafe {
                         let line = self.begun.add((first + c) * LINE);
                         copy::<V>(line, self.stage.add(c * pitch), LINE);
@@ -293,8 +298,10 @@ impl<'a, P: Piece, V: Vector> Staged<'a, P, V> {
             let lines = q_ahead * run..(q_ahead + count * usize::from(self.asks)) * run;
             // What follows the last run of all is not of its row.
             let amid = count - usize::from(q + count == self.columns.len);
-            // SAFETY: run (r, q + c) is readable by the caller's promise; `count` columns fit the stage. Columns before `amid` are
-            // followed by others, and those whose blocks are said to be whole by a lane in the same row.
+            // SAFETY: run (r, q + c) is readable by the caller's promise. `count` columns of `pitch` bytes fit the stage, and row r
+            // is one of `from`, so that its run ends within its column. Columns before `amid` are followed by another run of the
+            // same row, and rows before the last one by another run of the same column: what `put_amid` reads and writes beside
+            // its run is in these. Blocks are whole where a lane ends within the row. The CPU has `V`.
             unsafe {
                 let to = self.stage.add(before);
                 if !P::AMID {
@@ -366,7 +373,7 @@ impl<'a, P: Piece, V: Vector> Staged<'a, P, V> {
             self.before.ends = ends;
             std::mem::swap(&mut self.stage, &mut self.other);
             q += count;
-            if P::AMID && self.carries && group >= columns.len() {
+            if self.carries() && group >= columns.len() {
                 // The next strip needs what this one has begun.
                 // SAFETY: as before.
                 unsafe { self.write() };
@@ -388,13 +395,16 @@ impl<'a, P: Piece, V: Vector> Staged<'a, P, V> {
             first: place,
             ends: (opens, closes),
         } = self.before;
-        if P::AMID && self.carries {
+        if self.carries() {
             for (c, &to) in to.iter().enumerate() {
                 let ahead = if opens { 0 } else { to as usize % LINE };
                 let end = to as usize + bytes;
                 let cut = if closes { 0 } else { end % LINE };
-                // SAFETY: of the column, `ahead` bytes lie before what this strip has, as the strip before it left them; what ends
-                // within a line is left to the next one. Strips that are not the last have two lines at least.
+                // SAFETY: column `c` was staged: a line, of which the strip before this one left the last `ahead` bytes, and
+                // `bytes` of this strip. `ahead` is less than a line, and so is `cut`; strips that are not the last have two lines
+                // at least, so `length` is no less than one, and that of the last has a run. It goes where the column's rows are
+                // writable: those of this strip, and the last ones before it, which wrote none of this line. The last line staged
+                // is copied to a line of the panel's. The CPU has `V`.
                 unsafe {
                     let staged = self.other.add(c * (LINE + bytes));
                     let length = ahead + bytes - cut;
@@ -464,7 +474,8 @@ impl<P: Piece> Columns<'_, P> {
             run,
             pitch,
         } = self;
-        // SAFETY: the caller's promise; blocks leave some rows.
+        // SAFETY: the caller's promise: blocks are put only where they may be, and stay within rows `..done`. All rows but the
+        // last are followed by another in their columns, and all runs by another in their rows. The CPU has `V`.
         unsafe {
             let done = if whole {
                 piece.put_blocks::<V>(from, offset, to, pitch)
