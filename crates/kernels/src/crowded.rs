@@ -14,7 +14,7 @@ use crate::order::Order;
 use crate::plane::Plane;
 use crate::simd::{LINE, Vector};
 use crate::strips::STRIP;
-use crate::tuning::{Caches, is_zen5};
+use crate::tuning::{Caches, is_zen, is_zen5};
 
 /// Lines that find room in each slot of the first-level cache, beside others.
 pub(crate) const ROOM: usize = 4;
@@ -33,9 +33,14 @@ pub(crate) fn crowds(width: usize, loops: &[Loop]) -> bool {
     let row = loops.iter().find(|l| l.source == width as isize);
     row.is_some_and(|l| {
         let mut lines = [0; PAGE / LINE];
-        for column in 0..(LINE / width) as isize {
-            let place = column.wrapping_mul(l.destination).rem_euclid(PAGE as isize);
-            lines[place as usize / LINE] += 1;
+        let mut last = None;
+        for column in 0..l.extent.min(LINE / width) as isize {
+            let line = column.wrapping_mul(l.destination).div_euclid(LINE as isize);
+            // Columns that are closer than a line share it.
+            if last != Some(line) {
+                lines[line.rem_euclid((PAGE / LINE) as isize) as usize] += 1;
+                last = Some(line);
+            }
         }
         l.destination != l.source && lines.iter().any(|&lines| lines > WAYS)
     })
@@ -57,15 +62,18 @@ const PITCH: usize = RUN + LINE;
 ///
 /// On a Zen 5, ms before and with a stage: f32[1024,1024] to columns 0.21 and 0.11, f32[1024,64] 0.010 and 0.006, f64[512,512]
 /// 0.071 and 0.047, u16[65536,24] 0.33 and 0.09, u8[4096,256] 0.104 and 0.033, u8[4096,40] 0.041 and 0.005; but where rows find
-/// room f32[1024,1000] 0.088 and 0.123, and where all is in the second-level cache f64[512,64] 0.004 and 0.008. Others were not
-/// measured.
+/// room f32[1024,1000] 0.088 and 0.123, and where all is in the second-level cache f64[512,64] 0.004 and 0.008.
+///
+/// On a Zen 4 u16[65536,24] 0.34 and 0.13, u8[8192,33] 0.049 and 0.015, but u8[8192,24] 0.010 and 0.011, u16[4096,65] 0.027 and
+/// 0.030; f32[1024,1024] 0.216 and 0.196, u8[4096,1024] 0.29 and 0.23, but u16[1024,1024] 0.104 and 0.117, f32[512,512] 0.034 and
+/// 0.041. Others were not measured.
 pub(crate) fn suits(plane: &Plane, width: usize, bytes: usize) -> bool {
     let Some(step) = plane.columns.single_stride() else {
         return false;
     };
     // Plans of small planes are in a hurry.
     let slots_of_columns = slots(step);
-    if slots_of_columns > MOST || !is_zen5() || !fits(plane, width) {
+    if slots_of_columns > MOST || !is_zen() || !fits(plane, width) {
         return false;
     }
     let Some(pitch) = plane.rows.single_stride() else {
@@ -75,8 +83,13 @@ pub(crate) fn suits(plane: &Plane, width: usize, bytes: usize) -> bool {
     let lines = (LINE / width).min(plane.columns.len) / slots_of_columns;
     let rows = plane.rows.len.min(STRIP) > ROOM * slots(pitch);
     let second = Caches::of_this_cpu().second;
+    let single = slots_of_columns == 1;
+    if !is_zen5() {
+        let slim = width <= 2 && (LINE / 2..=LINE).contains(&(plane.columns.len * width));
+        return lines >= 16 && single && (slim || rows && bytes >= second / 4 && width != 2);
+    }
     match lines {
-        16.. if width <= 2 && slots_of_columns == 1 => true,
+        16.. if width <= 2 && single => true,
         16.. => rows && bytes >= second / 4,
         8.. => rows && bytes >= second && width >= 4,
         _ => false,
@@ -181,6 +194,8 @@ mod tests {
         // 64 and 32 lines for one slot of twelve or so; 16 find room.
         assert!(crowds(1, 4096, 300) && crowds(2, 2048, 300));
         assert!(!crowds(4, 1024, 300));
+        // Three columns, or all in three lines.
+        assert!(!crowds(1, 4096, 3) && !crowds(1, 3, 4096));
         // The rows may be as far apart as they like.
         assert!(!crowds(1, 4000, 4096) && !crowds(2, 1000, 4096));
         let run = Loop {
@@ -246,33 +261,40 @@ mod tests {
     }
 
     #[test]
-    fn columns_a_page_apart_crowd_on_a_zen_5() {
+    fn columns_a_page_apart_crowd_on_a_zen() {
         const MIB: usize = 1 << 20;
-        // Rows and columns, their width, bytes from one to the next, bytes of the whole, and whether they crowd.
+        // Rows and columns, their width, bytes from one to the next, bytes of the whole, and whether they crowd on a Zen 5 and
+        // on others of AMD's.
         let cases = [
-            ((1024, 1024), 4, (4096, 4096), 4 * MIB, true),
+            ((1024, 1024), 4, (4096, 4096), 4 * MIB, (true, true)),
             // Rows that find room.
-            ((1024, 1000), 4, (4000, 4096), 4 * MIB, false),
-            ((4096, 1000), 1, (1000, 4096), 4 * MIB, true),
+            ((1024, 1000), 4, (4000, 4096), 4 * MIB, (false, false)),
+            ((4096, 1000), 1, (1000, 4096), 4 * MIB, (true, false)),
+            ((4096, 1024), 1, (1024, 4096), 4 * MIB, (true, true)),
             // Two slots.
-            ((1024, 512), 4, (4096, 6144), 4 * MIB, true),
-            ((1024, 500), 2, (1000, 2048), MIB, false),
-            ((1024, 1024), 2, (2048, 2048), 2 * MIB, true),
+            ((1024, 512), 4, (4096, 6144), 4 * MIB, (true, false)),
+            ((1024, 500), 2, (1000, 2048), MIB, (false, false)),
+            ((1024, 1024), 2, (2048, 2048), 2 * MIB, (true, false)),
+            ((2048, 1024), 2, (2048, 4096), 4 * MIB, (true, false)),
             // Small ones.
-            ((1024, 32), 4, (128, 4096), MIB / 8, false),
-            ((4096, 24), 1, (24, 4096), MIB / 16, true),
-            ((4096, 15), 1, (15, 4096), MIB / 16, false),
-            ((32, 4096), 1, (4096, 4096), MIB / 8, false),
-            ((512, 128), 8, (1024, 4096), MIB / 2, false),
-            ((512, 512), 8, (4096, 4096), 2 * MIB, true),
-            ((512, 512), 16, (8192, 8192), 4 * MIB, false),
+            ((1024, 32), 4, (128, 4096), MIB / 8, (false, false)),
+            ((4096, 33), 1, (33, 4096), MIB / 8, (true, true)),
+            ((4096, 24), 1, (24, 4096), MIB / 16, (true, false)),
+            ((4096, 24), 2, (48, 4096), MIB / 8, (true, true)),
+            ((4096, 33), 2, (66, 4096), MIB / 4, (true, false)),
+            ((4096, 15), 1, (15, 4096), MIB / 16, (false, false)),
+            ((32, 4096), 1, (4096, 4096), MIB / 8, (false, false)),
+            ((512, 128), 8, (1024, 4096), MIB / 2, (false, false)),
+            ((512, 512), 8, (4096, 4096), 2 * MIB, (true, false)),
+            ((512, 512), 16, (8192, 8192), 4 * MIB, (false, false)),
         ];
-        for ((height, breadth), width, (row, column), bytes, crowd) in cases {
+        for ((height, breadth), width, (row, column), bytes, (zen5, others)) in cases {
             let rows = Axis::new(height, row);
             let plane = Plane::streaming(rows, Axis::new(breadth, column), false);
+            let crowd = if is_zen5() { zen5 } else { others };
             assert_eq!(
                 suits(&plane, width, bytes),
-                crowd && is_zen5(),
+                crowd && is_zen(),
                 "{height}x{breadth} of {width}"
             );
         }

@@ -9,7 +9,7 @@ use crate::nest::{Loop, Nest};
 use crate::parts::{Parts, count, cuts};
 use crate::prepared::Prepared;
 use crate::simd::LINE;
-use crate::tuning::Tuning;
+use crate::tuning::{Tuning, Written};
 
 /// A box of elements to move from one buffer to another: checked and prepared once, run often.
 ///
@@ -381,7 +381,12 @@ fn streams(nest: &Nest, tuning: &Tuning) -> (bool, bool) {
     let cut = cut_columns(nest);
     let early = early && crowds && cut.is_none();
     let long = nest.width >= WIDE && cut.is_some_and(|column| column >= LONG);
-    let kept = (long || has_runs(nest)) && touched < tuning.kept_by_one();
+    let written = match cut {
+        _ if long || has_runs(nest) => Written::Ordered,
+        Some(_) => Written::Cut,
+        None => Written::Lines,
+    };
+    let kept = touched < tuning.kept_by_one(written);
     (
         early || much && (crowds || !kept),
         early || much && (crowds || !tuning.keeps(touched)),
@@ -418,7 +423,7 @@ fn cut_columns(nest: &Nest) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tuning::{Caches, Stores, is_zen5};
+    use crate::tuning::{Caches, Stores, is_zen, is_zen5};
 
     /// Whether one thread and two stream `rows` by `columns` to columns that begin `step` elements apart.
     fn streams(
@@ -449,9 +454,9 @@ mod tests {
         [made.streams_on(1), made.streams_on(2)]
     }
 
-    /// Runs of one and a half times the bytes from which on a move streams, but short ones; not of two and a half times.
+    /// Runs of one and a half times the bytes from which on a move streams, but short ones on a Zen 5; not of two and a half times.
     #[test]
-    fn runs_stay_in_the_caches_of_a_zen_5() {
+    fn runs_stay_in_the_caches_of_a_zen() {
         let from = Caches::of_this_cpu().streams_from();
         let of = |run: usize, part: usize| {
             let planes = from * part / 2 / (101 * run);
@@ -476,16 +481,17 @@ mod tests {
             made.streams_on(1)
         };
         for run in [RUN, 75, 512] {
-            assert_eq!(of(run, 3), !is_zen5(), "{run}");
+            assert_eq!(of(run, 3), !is_zen(), "{run}");
             assert!(of(run, 5), "{run}");
         }
-        assert!(of(RUN - 5, 3));
+        assert_eq!(of(RUN - 5, 3), !is_zen() || is_zen5());
     }
 
     /// Of one and a half times the bytes from which on a move streams, long columns that cut lines are left in the caches of
-    /// a Zen 5, and by two threads all are; not of two and a half times, and none whose columns push each other out.
+    /// a Zen 5, and by two threads all are, as by one of an older Zen; not of two and a half times, and none whose columns push
+    /// each other out. Lines are streamed from less on than others.
     #[test]
-    fn columns_that_cut_lines_stay_in_the_caches_of_a_zen_5() {
+    fn columns_stay_in_the_caches_of_a_zen() {
         let from = Caches::of_this_cpu().streams_from();
         let of = |width: usize, rows: usize, step: usize, part: usize| {
             let columns = from * part / 2 / (rows * width);
@@ -499,19 +505,21 @@ mod tests {
             (4, 1600, 1604),
         ] {
             let [one, _] = of(width, rows, step, 3);
-            assert_eq!(one, !is_zen5(), "{width} {rows}");
+            assert_eq!(one, !is_zen(), "{width} {rows}");
             assert_eq!(of(width, rows, step, 5), streamed, "{width} {rows}");
             assert_eq!(
                 streams(width, rows, 1501, step, Stores::Streaming),
                 streamed
             );
         }
-        // On lines, short, narrow: only threads that share them leave them there.
+        // On lines, short, narrow: on a Zen 5 only threads that share them leave them there.
         for (width, rows, step) in [(4, 1504, 1504), (4, 300, 300), (2, 3001, 3001)] {
             let [one, two] = of(width, rows, step, 3);
-            assert!(one, "{width} {rows}");
-            assert_eq!(two, !is_zen5(), "{width} {rows}");
+            assert_eq!(one, !is_zen() || is_zen5(), "{width} {rows}");
+            assert_eq!(two, !is_zen(), "{width} {rows}");
         }
+        let lines = streams(4, 1504, from * 11 / 6 / (1504 * 4), 1504, Stores::Auto);
+        assert_eq!(lines, [true, !is_zen()]);
         // A line of the source goes to as many lines of a slot, or nearly.
         for (width, rows, step) in [
             (1, 4096, 4096),

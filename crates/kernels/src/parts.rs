@@ -230,7 +230,7 @@ mod tests {
     use super::*;
     use crate::isa::Isa;
     use crate::nest::loops_of;
-    use crate::tuning::{is_zen5, waits};
+    use crate::tuning::{is_zen, waits};
 
     fn nest(width: usize, loops: &[(usize, isize, isize)]) -> Nest {
         Nest::new(width, 0, 0, &loops_of(loops)).unwrap()
@@ -293,11 +293,11 @@ mod tests {
             Prepared::new(4, &nest(4, &loops).loops, Isa::best(), false)
         };
         let (whole, part) = (plane(1024, 1024), plane(100, 100));
-        assert!(!part.crowds() && whole.crowds() == is_zen5());
-        assert_eq!(part.part_of(&whole).crowds(), is_zen5());
+        assert!(!part.crowds() && whole.crowds() == is_zen());
+        assert_eq!(part.part_of(&whole).crowds(), is_zen());
         const FEW: usize = 12;
         let few = plane(FEW, 100).part_of(&whole);
-        assert_eq!(few.crowds(), is_zen5());
+        assert_eq!(few.crowds(), is_zen());
         let source: Vec<u8> = (0..FEW * 4096).map(|i| (i % 251) as u8).collect();
         let mut destination = vec![0xa5; 100 * 4096];
         // SAFETY: so many rows and 100 columns, a page apart.

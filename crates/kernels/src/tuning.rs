@@ -49,29 +49,38 @@ impl Tuning {
     /// own, and two together wait less for lines that are not there. On a Granite Rapids, among other moves of that size,
     /// f32[32,64,56,56] to T(16,1,1) took one thread 2.5 ms, and 2.0 streamed; two 1.2, and 1.8 streamed. On a Zen 5
     /// f32[8,256,28,28] to NHWC took two threads 161 us streamed, as much as one, and 84 not; with another array of that
-    /// size in turn 175 and 117, with three others 180 and 200.
+    /// size in turn 175 and 117, with three others 180 and 200. On a Zen 4 229 and 91.
     pub(crate) fn keeps(&self, bytes: usize) -> bool {
         let from = Caches::of_this_cpu().streams_from();
         let below = match Maker::of_this_cpu() {
             Maker::Intel => from / 3 * 4,
-            Maker::Zen5 => self.kept_by_one(),
+            Maker::Zen | Maker::Zen5 => 2 * from,
             Maker::Other => 0,
         };
         self.stores == Stores::Auto && bytes < below
     }
 
-    /// Bytes on a side below which runs, and long columns that cut lines, are left in the caches by a single thread, too. Both
-    /// sides are then up to two thirds of a Zen 5's last-level cache.
+    /// Bytes on a side below which a single thread, too, leaves in the caches what is written so. Both sides are then up to two
+    /// thirds of the last-level cache.
     ///
-    /// us on one thread, streamed and not: u8[64,224,224,3] to PAD(64,230,230,3) 372 and 195; with another array of that size in
-    /// turn 364 and 317, with three others 432 and 402. Back 230 and 175; f32[1001,100,16]{2,0,1} from row-major 290 and 115,
-    /// f32[1200,1600] from T(8,128) 172 and 145. With the time in which another program writes such a source and reads such a
+    /// us on one thread of a Zen 5, streamed and not: u8[64,224,224,3] to PAD(64,230,230,3) 372 and 195; with another array of that
+    /// size in turn 364 and 317, with three others 432 and 402. Back 230 and 175; f32[1001,100,16]{2,0,1} from row-major 290 and
+    /// 115, f32[1200,1600] from T(8,128) 172 and 145. With the time in which another program writes such a source and reads such a
     /// destination, f32[1001,100,16] 529 and 290; with another array in turn 597 and 551, with three others 661 and 718. Columns
     /// that cut lines, as they are put together in whole lines before they are streamed: f32[1500,1500] to columns 427 and 246, 469
     /// and 451, 537 and 587.
-    pub(crate) fn kept_by_one(&self) -> usize {
-        match self.stores {
-            Stores::Auto if is_zen5() => 2 * Caches::of_this_cpu().streams_from(),
+    ///
+    /// A Zen 4, whose memory is as fast and whose streams are slower, gains by more: f32[1001,1803] to columns 506 and 251,
+    /// bf16[2001,2001] 659 and 370, f64[1000,1000] 284 and 231, f32[8,256,28,28] to NHWC 239 and 183, f32[1501,1403] from transposed
+    /// tiles 1300 and 328. With that other program: the last but one 638 and 415, with another array in turn 657 and 723, with three
+    /// others 809 and 1121; f32[1500,1500] to columns 962 and 642, 1071 and 1090, 1395 and 1351. Whole lines of 10 MB are faster
+    /// streamed: f32[1568,1568] to columns 353 and 399.
+    pub(crate) fn kept_by_one(&self, written: Written) -> usize {
+        let from = Caches::of_this_cpu().streams_from();
+        match (self.stores, Maker::of_this_cpu(), written) {
+            (Stores::Auto, Maker::Zen | Maker::Zen5, Written::Ordered) => 2 * from,
+            (Stores::Auto, Maker::Zen, Written::Cut) => 2 * from,
+            (Stores::Auto, Maker::Zen, Written::Lines) => from / 3 * 5,
             _ => 0,
         }
     }
@@ -83,6 +92,22 @@ impl Tuning {
         let least = Caches::of_this_cpu().last.min(LAST) / 6;
         self.stores == Stores::Auto && waits() && bytes >= least
     }
+}
+
+/// How a destination is written, as far as it matters what its lines find in the caches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Written {
+    /// In runs, or in long columns that cut lines.
+    Ordered,
+    /// In other pieces that cut lines.
+    Cut,
+    /// In whole lines.
+    Lines,
+}
+
+impl Written {
+    /// All of them, each at its own place.
+    pub(crate) const ALL: [Written; 3] = [Written::Ordered, Written::Cut, Written::Lines];
 }
 
 /// The sizes of one core's data caches and of the one that cores share, in bytes.
@@ -122,7 +147,7 @@ impl Caches {
             // and moves of 40 MiB all in the 480 MiB of a Granite Rapids, but little when others of 40 MiB came between.
             let most = match Maker::of_this_cpu() {
                 Maker::Intel => LAST.max(last / 4),
-                Maker::Zen5 | Maker::Other => last,
+                Maker::Zen | Maker::Zen5 | Maker::Other => last,
             };
             let last = last.min(most).max(second);
             Caches {
@@ -153,7 +178,7 @@ impl Caches {
 pub(crate) fn followed() -> usize {
     match Maker::of_this_cpu() {
         Maker::Intel => 32,
-        Maker::Zen5 | Maker::Other => usize::MAX,
+        Maker::Zen | Maker::Zen5 | Maker::Other => usize::MAX,
     }
 }
 
@@ -164,7 +189,7 @@ pub(crate) fn followed() -> usize {
 pub(crate) fn followed_far() -> usize {
     match Maker::of_this_cpu() {
         Maker::Intel | Maker::Zen5 => 32,
-        Maker::Other => usize::MAX,
+        Maker::Zen | Maker::Other => usize::MAX,
     }
 }
 
@@ -185,10 +210,17 @@ pub(crate) fn is_zen5() -> bool {
     Maker::of_this_cpu() == Maker::Zen5
 }
 
+/// Whether this is one of AMD's: what was measured on a Zen 4 and a Zen 5, and does best on both.
+pub(crate) fn is_zen() -> bool {
+    matches!(Maker::of_this_cpu(), Maker::Zen | Maker::Zen5)
+}
+
 /// Whose CPU this is, as far as kernels differ.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Maker {
     Intel,
+    /// AMD's before the next.
+    Zen,
     /// AMD's, from family 1Ah on.
     Zen5,
     Other,
@@ -214,6 +246,7 @@ impl Maker {
         match name.as_flattened() {
             b"GenuineIntel" => Maker::Intel,
             b"AuthenticAMD" if family(version) >= 0x1a => Maker::Zen5,
+            b"AuthenticAMD" => Maker::Zen,
             _ => Maker::Other,
         }
     }

@@ -31,7 +31,7 @@ use crate::prepared::Prepared;
 use crate::recode::Scratch;
 use crate::simd::{LINE, fence};
 use crate::staged::packed_rows;
-use crate::tuning::{Caches, Tuning, followed, is_zen5};
+use crate::tuning::{Caches, Tuning, Written, followed, is_zen5};
 use item::{Item, RUN};
 use order::{How, Maker};
 use run::Run;
@@ -141,8 +141,8 @@ struct Sizes {
     /// stages do better.
     long: usize,
     most: usize,
-    /// Those of everything, below which copies in the source's order stay in the caches.
-    kept: usize,
+    /// Those of everything, below which it stays in the caches, for each [`Written`].
+    kept: [usize; 3],
 }
 
 /// How many leaves are run.
@@ -187,7 +187,7 @@ impl Sequence {
             } else {
                 0
             },
-            kept: tuning.kept_by_one(),
+            kept: Written::ALL.map(|written| tuning.kept_by_one(written)),
         };
         let moved: usize = moves.clone().map(Move::bytes).sum();
         let filled: usize = fills.clone().map(Fill::bytes).sum();
@@ -223,8 +223,12 @@ impl Sequence {
         let total: usize = items.iter().map(Item::bytes).sum();
         let cutting = items.iter().filter(|item| !item.is_of_lines());
         let cutting: usize = cutting.map(Item::bytes).sum();
-        let in_order = || items.iter().all(Item::keeps_order);
-        let stream = stream && !(total < sizes.kept && in_order());
+        let written = match cutting {
+            _ if items.iter().all(Item::keeps_order) => Written::Ordered,
+            cutting if cutting > total / CUTTING => Written::Cut,
+            _ => Written::Lines,
+        };
+        let stream = stream && total >= sizes.kept[written as usize];
         // Where one item is nearly everything, its kernel does best with the whole of it when it streams.
         let largest = items.iter().max_by_key(|item| item.bytes())?;
         let nearly_all = |bytes: usize| stream && bytes / 3 > total / 4;

@@ -92,7 +92,7 @@ const SIZES: Sizes = Sizes {
     gathers: false,
     long: 512 << 10,
     most: 0,
-    kept: 0,
+    kept: [0; 3],
 };
 
 #[test]
@@ -252,24 +252,25 @@ fn other_gaps_are_filled_apart() {
     columns_in_bands(2, (251, 1511), 100, sizes, apart);
 }
 
-/// Copies in the source's order stay in the caches up to a size; others do not, whose pieces are read far apart.
+/// A size for what is copied in the source's order, one for what cuts lines, one for the rest.
 #[test]
-fn copies_stay_in_the_caches_up_to_a_size() {
+fn what_stays_in_the_caches_depends_on_how_it_is_written() {
     let l = |extent, source: usize, destination: usize| Loop {
         extent,
         source: source as isize,
         destination: destination as isize,
     };
-    // Rows of 700 bytes to rows of 720, of whole lines to twice as many; and 28 pieces of 25 bytes each, of which all first ones
-    // come first.
+    // Rows of 700 bytes to rows of 720, of whole lines to twice as many; and 28 pieces of 25 bytes each, or 11 lines, of which all
+    // first ones come first.
     let in_order = [l(3000, 700, 720), l(700, 1, 1)];
     let on_lines = [l(3000, 704, 1408), l(704, 1, 1)];
     let in_pieces = [l(3000, 25, 720), l(28, 25 * 3000, 25), l(25, 1, 1)];
+    let in_lines = [l(3000, 64, 1408), l(11, 64 * 3000, 64), l(64, 1, 1)];
     let tuning = Tuning {
         stores: Stores::Streaming,
         ..Tuning::default()
     };
-    let streams = |loops: &[Loop], (row, pitch): (usize, usize), kept: usize| {
+    let streams = |loops: &[Loop], (row, pitch): (usize, usize), kept: [usize; 3]| {
         let rows = [Move::tuned(1, 0, 0, loops, &tuning).unwrap()];
         let gaps = [(3000, pitch as isize), (pitch - row, 1)];
         let gaps = gaps.map(|(extent, destination)| FillLoop {
@@ -280,13 +281,17 @@ fn copies_stay_in_the_caches_up_to_a_size() {
         let sizes = Sizes { kept, ..SIZES };
         Sequence::sized(rows.iter(), gaps.iter(), &tuning, true, sizes).map(|s| s.streams())
     };
-    for (loops, sizes, kept) in [
-        (&in_order[..], (700, 720), true),
-        (&on_lines, (704, 1408), true),
-        (&in_pieces, (700, 720), false),
+    for (loops, sizes, written) in [
+        (&in_order[..], (700, 720), Written::Ordered),
+        (&on_lines, (704, 1408), Written::Ordered),
+        (&in_pieces, (700, 720), Written::Cut),
+        (&in_lines, (704, 1408), Written::Lines),
     ] {
         let all = 3000 * sizes.1;
-        assert_eq!(streams(loops, sizes, all), Some(true), "{sizes:?}");
-        assert_eq!(streams(loops, sizes, all + 1), Some(!kept), "{sizes:?}");
+        let [mut kept, mut others] = [[all; 3], [all + 1; 3]];
+        kept[written as usize] = all + 1;
+        others[written as usize] = all;
+        assert_eq!(streams(loops, sizes, others), Some(true), "{sizes:?}");
+        assert_eq!(streams(loops, sizes, kept), Some(false), "{sizes:?}");
     }
 }
