@@ -221,8 +221,10 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize> Staged<'_, V, O, R, W> {
                         let start = start.div_ceil(line).min(lines);
                         let end = (rows + shift).saturating_sub(p0) / line;
                         let end = end.clamp(start, lines);
-                        // SAFETY: a whole line of the plane's columns is staged (its first row is at most `line` before p0) and
-                        // aligned by the choice of `shift`.
+                        // SAFETY: lines `..lines`, shifted back by less than one, are in a stage's column, which has one more. Those from
+                        // `start` on begin with a row of this column, or where it does not open with the last ones of the column
+                        // before, which lies there and was staged with it; those before `end` end with a row of this column. So all
+                        // their bytes are writable, and they are aligned by the choice of `shift`. The CPU has `V`.
                         unsafe {
                             let staged = stage.add(c * pitch + (line - shift) * W);
                             let to =
@@ -236,7 +238,7 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize> Staged<'_, V, O, R, W> {
                             let begin = at.max(shift) - shift;
                             let end = (at + line).max(shift).min(rows + shift) - shift;
                             if begin < end && (at < shift || closes) {
-                                // SAFETY: a cut line is copied as far as it is inside.
+                                // SAFETY: rows `begin..end` are of the column, and those of line j, which is staged.
                                 unsafe {
                                     std::ptr::copy_nonoverlapping(
                                         stage.add(c * pitch + (line + begin - p0) * W),
