@@ -9,11 +9,8 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
-use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use crate::arguments::{Mode, Wish};
 use crate::failure::Failure;
@@ -40,7 +37,7 @@ const MOST_MEMORY: u32 = 2048;
 /// the log has all.
 const SHOWN_LINES: usize = 60;
 
-/// Builds the targets that `wish` names and runs them as it says, one on each core.
+/// Builds the targets that `wish` names and runs them as it says.
 ///
 /// # Errors
 ///
@@ -62,52 +59,26 @@ pub fn run(workspace: &Workspace, wish: &Wish) -> Result<(), Failure> {
     require_cxx_compiler()?;
     let host = workspace.host()?;
     build(workspace, &host, chosen)?;
-    let target = |name| Target {
-        workspace,
-        name,
-        program: folder(workspace, "fuzz")
-            .join(&host)
-            .join("release")
-            .join(format!("{name}{}", env::consts::EXE_SUFFIX)),
-    };
-    let targets: Vec<Target<'_>> = chosen.iter().map(|name| target(name)).collect();
-    match &wish.mode {
-        Mode::Search { seconds } => side_by_side(&targets, |target| {
-            target.replay_corpus()?;
-            if *seconds > 0 {
-                target.search(*seconds)?;
+    for name in chosen {
+        let target = Target {
+            workspace,
+            name,
+            program: folder(workspace, "fuzz")
+                .join(&host)
+                .join("release")
+                .join(format!("{name}{}", env::consts::EXE_SUFFIX)),
+        };
+        match &wish.mode {
+            Mode::Search { seconds } => {
+                target.replay_corpus()?;
+                if *seconds > 0 {
+                    target.search(*seconds)?;
+                }
             }
-            Ok(())
-        }),
-        Mode::Replay { input } => targets
-            .iter()
-            .try_for_each(|target| target.replay(Path::new(input))),
-    }
-}
-
-/// Does the same with all of them, as many at once as there are cores. After a failure none is begun; one failure
-/// is told.
-fn side_by_side<T: Sync>(
-    all: &[T],
-    run: impl Fn(&T) -> Result<(), Failure> + Sync,
-) -> Result<(), Failure> {
-    let next = AtomicUsize::new(0);
-    let worker = || {
-        while let Some(one) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if let Err(failure) = run(one) {
-                next.store(all.len(), Ordering::Relaxed);
-                return Err(failure);
-            }
+            Mode::Replay { input } => target.replay(Path::new(input))?,
         }
-        Ok(())
-    };
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(worker)).collect();
-        workers
-            .into_iter()
-            .try_for_each(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)))
-    })
+    }
+    Ok(())
 }
 
 /// The names of the targets, which are those of the files in `fuzz/fuzz_targets/`.
@@ -372,29 +343,6 @@ impl Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn after_a_failure_none_is_begun() {
-        let all: Vec<usize> = (0..1000).collect();
-        let done = AtomicUsize::new(0);
-        let run = |fails: bool| {
-            done.store(0, Ordering::Relaxed);
-            side_by_side(&all, |number| {
-                done.fetch_add(1, Ordering::Relaxed);
-                match number {
-                    3 if fails => Err(Failure::new("the fourth")),
-                    _ => {
-                        thread::sleep(std::time::Duration::from_micros(50));
-                        Ok(())
-                    }
-                }
-            })
-        };
-        assert!(run(false).is_ok());
-        assert_eq!(done.load(Ordering::Relaxed), all.len());
-        assert!(run(true).is_err_and(|failure| failure.to_string().contains("the fourth")));
-        assert!(done.load(Ordering::Relaxed) < all.len());
-    }
 
     #[test]
     fn output_is_understood() {
