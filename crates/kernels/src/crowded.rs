@@ -64,9 +64,10 @@ const PITCH: usize = RUN + LINE;
 /// 0.071 and 0.047, u16[65536,24] 0.33 and 0.09, u8[4096,256] 0.104 and 0.033, u8[4096,40] 0.041 and 0.005; but where rows find
 /// room f32[1024,1000] 0.088 and 0.123, and where all is in the second-level cache f64[512,64] 0.004 and 0.008.
 ///
-/// On a Zen 4 u16[65536,24] 0.34 and 0.13, u8[8192,33] 0.049 and 0.015, but u8[8192,24] 0.010 and 0.011, u16[4096,65] 0.027 and
-/// 0.030; f32[1024,1024] 0.216 and 0.196, u8[4096,1024] 0.29 and 0.23, but u16[1024,1024] 0.104 and 0.117, f32[512,512] 0.034 and
-/// 0.041. Others were not measured.
+/// On older ones only where columns share a single slot: of bytes and pairs rows of half a line to a line, of bytes and words also
+/// longer ones that push each other out. On a Zen 4 u16[65536,24] 0.34 and 0.13, u8[8192,33] 0.049 and 0.015, but u8[8192,24] 0.010
+/// and 0.011, u16[4096,65] 0.027 and 0.030; f32[1024,1024] 0.216 and 0.196, u8[4096,1024] 0.29 and 0.23, but u16[1024,1024] 0.104 and
+/// 0.117, f32[512,512] 0.034 and 0.041. Others were not measured.
 pub(crate) fn suits(plane: &Plane, width: usize, bytes: usize) -> bool {
     let Some(step) = plane.columns.single_stride() else {
         return false;

@@ -141,7 +141,7 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize> Staged<'_, V, O, R, W> {
             unsafe { pieces.begin::<V>(&next, bytes) };
         }
         // Rows of bytes are many: what comes next is asked for while lines are written, not while others are read. So a Zen 4 takes
-        // 13.0 ms for u8[2117,60513] to columns, and 14.2 otherwise; of pairs and longer ones as long or longer.
+        // 13.2 ms for u8[2117,60513] to columns, and 14.3 otherwise; of pairs and longer ones as long or longer.
         let late = W == 1 && followed() == usize::MAX && !is_zen5();
         let mut p0 = 0;
         while p0 < rows + line {
@@ -217,28 +217,28 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize> Staged<'_, V, O, R, W> {
                         let opens = !wraps || column == 0;
                         let closes = !wraps || column + 1 == plane.columns.len;
                         // Line j of the strip holds rows p0 + j * line - shift and on. These are whole, or made so by columns beside.
-                        let start = if opens { shift.saturating_sub(p0) } else { 0 };
-                        let start = start.div_ceil(line).min(lines);
-                        let end = (rows + shift).saturating_sub(p0) / line;
-                        let end = end.clamp(start, lines);
+                        let cut = if opens { shift.saturating_sub(p0) } else { 0 };
+                        let begins = cut.div_ceil(line).min(lines);
+                        let after = (rows + shift).saturating_sub(p0) / line;
+                        let whole = begins..after.clamp(begins, lines);
                         // SAFETY: lines `..lines`, shifted back by less than one, are in a stage's column, which has one more. Those from
-                        // `start` on begin with a row of this column, or where it does not open with the last ones of the column
-                        // before, which lies there and was staged with it; those before `end` end with a row of this column. So all
+                        // `whole.start` on begin with a row of this column, or where it does not open with the last ones of the column
+                        // before, which lies there and was staged with it; those before `whole.end` end with one of this column. So all
                         // their bytes are writable, and they are aligned by the choice of `shift`. The CPU has `V`.
                         unsafe {
                             let staged = stage.add(c * pitch + (line - shift) * W);
                             let to =
                                 to.wrapping_offset((p0 as isize - shift as isize) * W as isize);
-                            for at in (start * LINE..end * LINE).step_by(V::BYTES) {
+                            for at in (whole.start * LINE..whole.end * LINE).step_by(V::BYTES) {
                                 V::load(staged.add(at)).stream(to.wrapping_add(at).cast_mut());
                             }
                         }
-                        for j in (0..start).chain(end..lines) {
+                        for j in (0..whole.start).chain(whole.end..lines) {
                             let at = p0 + j * line;
                             let begin = at.max(shift) - shift;
                             let end = (at + line).max(shift).min(rows + shift) - shift;
                             if begin < end && (at < shift || closes) {
-                                // SAFETY: rows `begin..end` are of the column, and those of line j, which is staged.
+                                // SAFETY: rows `begin..end` are of the column, so writable, and of line j, which the stage has.
                                 unsafe {
                                     std::ptr::copy_nonoverlapping(
                                         stage.add(c * pitch + (line + begin - p0) * W),

@@ -70,10 +70,10 @@ impl Tuning {
     /// that cut lines, as they are put together in whole lines before they are streamed: f32[1500,1500] to columns 427 and 246, 469
     /// and 451, 537 and 587.
     ///
-    /// A Zen 4, whose memory is as fast and whose streams are slower, gains by more: f32[1001,1803] to columns 506 and 251,
+    /// A Zen 4 gains by transposes, too: f32[1001,1803] to columns 506 and 251,
     /// bf16[2001,2001] 659 and 370, f64[1000,1000] 284 and 231, f32[8,256,28,28] to NHWC 239 and 183, f32[1501,1403] from transposed
     /// tiles 1300 and 328. With that other program: the last but one 638 and 415, with another array in turn 657 and 723, with three
-    /// others 809 and 1121; f32[1500,1500] to columns 962 and 642, 1071 and 1090, 1395 and 1351. Of 19 sequences with padding or
+    /// others 809 and 1121; f32[1500,1500] to columns 962 and 642, 1071 and 1090, 1395 and 1351. Of 20 sequences with padding or
     /// tiles geometric means, by one thread and two, of 909 and 967 with another array in turn, 1102 and 1332 with two others. Whole
     /// lines of 10 MB are faster streamed: f32[1568,1568] to columns 353 and 399.
     pub(crate) fn kept_by_one(&self, written: Written) -> usize {

@@ -122,7 +122,7 @@ impl<S: Half> Work for Read<'_, S> {
 /// Bytes that a row is asked for ahead of where it is read, into the nearest cache.
 ///
 /// So a Zen 5 moves u4[64,3,601,797] to NHWC in 4.0 ms, u4[64,3,600,800] in 3.4, and as the next block's rows are asked for while
-/// this one's are read in 6.6 and 7.4; 1 KiB ahead 4.2 and 3.6, 4 KiB 4.1 and 3.5. A Zen 4 takes 4.2 for the second, and 5.4 without.
+/// this one's are read in 6.6 and 7.4; 1 KiB ahead 4.2 and 3.6, 4 KiB 4.1 and 3.5. A Zen 4 takes 4.3 for the second, and 5.4 without.
 const ONWARD: usize = 2 << 10;
 
 /// Rows of memory, to a stage.

@@ -112,7 +112,7 @@ impl Unit {
     /// On AMD's, the steps of so many bytes that are read of a row and then of the next, at most so many, the lines of a strip,
     /// if not so many, and the rows that are asked for while those before them are read. Rows of 512 bytes are followed anyway.
     /// Of u4 and u2 a step in strips half as tall took a Zen 5 1.1 times as long; of bits, whose columns are the most, taller ones
-    /// do. A Zen 4 takes so 10.4 ms for u4[8192,24576] to columns, and 12.6 as others do.
+    /// do. A Zen 4 takes so 10.5 ms for u4[8192,24576] to columns, and 12.7 as others do.
     fn zen(self, step: usize, most: usize, lines: usize) -> (usize, usize, usize) {
         const AHEAD: usize = 8 << 10;
         let (wide, lines) = match self {
