@@ -44,7 +44,7 @@ pub struct Case {
 }
 
 /// The suites: letters, what is in them, whether they are small arrays.
-pub const SUITES: [(&str, &str, bool); 11] = [
+pub const SUITES: [(&str, &str, bool); 13] = [
     ("A", "matrices, elements of 1 to 16 bytes", false),
     ("B", "image batches, NCHW to NHWC and back", false),
     (
@@ -54,6 +54,11 @@ pub const SUITES: [(&str, &str, bool); 11] = [
     ),
     ("T", "tiled, padded and blocked, both ways", false),
     (
+        "R",
+        "short runs and extents: pixels, heads, weights",
+        false,
+    ),
+    (
         "P",
         "packed elements of 1, 2 and 4 bits, and conversions",
         false,
@@ -62,6 +67,7 @@ pub const SUITES: [(&str, &str, bool); 11] = [
     ("UB", "as B, unlisted", false),
     ("UC", "as C, unlisted", false),
     ("UT", "as T, unlisted", false),
+    ("UR", "as R, unlisted", false),
     ("S", "small arrays", true),
     ("US", "as S, unlisted", true),
 ];

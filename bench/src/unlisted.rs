@@ -10,12 +10,13 @@ use crate::case::Case;
 /// None but those of a fault in here: every case is a valid pair.
 pub fn cases(seed: u64, each: usize) -> Result<Vec<Case>, String> {
     let mut random = Random(seed);
-    let kinds: [(&str, Make); 5] = [
+    let kinds: [(&str, Make); 6] = [
         ("UA", matrix),
         ("UB", images),
         ("UC", permutation),
         ("UT", tiles),
         ("US", small),
+        ("UR", short),
     ];
     let mut cases = Vec::new();
     for (suite, make) in kinds {
@@ -191,6 +192,46 @@ fn tiles(random: &mut Random) -> Pair {
     }
 }
 
+/// Short runs that change places, small extents that do, or both beside long ones.
+fn short(random: &mut Random) -> Pair {
+    let (name, width) = random.one_of(&TYPES[..3]);
+    let elements = large(random) / width as f64;
+    let mut extent = || random.one_of(&[2, 3, 5, 6, 7, 9, 11, 15, 24]);
+    let few = [0; 4].map(|_| extent());
+    let long = |random: &mut Random, count: usize, taken: usize| {
+        sizes(random, count, elements / taken as f64, 2.0)
+    };
+    match random.below(3) {
+        // Pixels, or the like: their rows and columns change places.
+        0 => {
+            let long = long(random, 2, few[0]);
+            permuted(name, &[long[0], long[1], few[0]], &[1, 0, 2])
+        }
+        // Weights: the kernel's sizes come first or last.
+        1 => {
+            let long = long(random, 2, few[0] * few[1]);
+            match random.below(2) {
+                0 => permuted(name, &[few[0], few[1], long[0], long[1]], &[3, 2, 0, 1]),
+                _ => permuted(name, &[long[0], long[1], few[0], few[1]], &[2, 3, 1, 0]),
+            }
+        }
+        // Several small extents, in another order.
+        _ => {
+            let long = long(random, 1, few.iter().product());
+            let mut sizes = few.to_vec();
+            sizes.insert(random.below(few.len() + 1), long[0]);
+            let order = loop {
+                let order = random.shuffled(sizes.len());
+                // At least one of the neighbours in memory is another one.
+                if order.last() != Some(&(sizes.len() - 1)) {
+                    break order;
+                }
+            };
+            permuted(name, &sizes, &order)
+        }
+    }
+}
+
 /// Up to 4096 elements.
 fn small(random: &mut Random) -> Pair {
     let (name, _) = random.one_of(&TYPES);
@@ -230,6 +271,6 @@ mod tests {
         };
         assert_eq!(names(7), names(7));
         assert_ne!(names(7), names(8));
-        assert_eq!(names(7).len(), 10);
+        assert_eq!(names(7).len(), 12);
     }
 }

@@ -150,7 +150,7 @@ fn predictions(rows: &[&Row]) -> String {
 /// The ratio that a case of a suite should reach.
 fn floor(suite: &str) -> Option<f64> {
     match suite.trim_start_matches('U') {
-        "A" | "B" | "C" => Some(0.75),
+        "A" | "B" | "C" | "R" => Some(0.75),
         "T" => Some(0.8),
         "P" => Some(0.5),
         _ => None,
