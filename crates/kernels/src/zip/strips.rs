@@ -8,20 +8,19 @@ use crate::around::Each;
 use crate::copy;
 use crate::nest::Loop;
 use crate::onward::Onward;
-use crate::plane::At;
+use crate::plane::{At, PAGE};
 use crate::simd::{LINE, Vector, Work, near};
 
 /// How many bytes ahead of a strip are asked for.
 const AHEAD: usize = 8 << 10;
-/// Bytes of a row that are staged.
-const STRIP: usize = 1 << 10;
-/// From one staged row to the next, and up to a line more. Not a power of two, so that rows do not evict each other.
-const PITCH: usize = STRIP + 2 * LINE;
 /// The most rows of which the begun lines are kept.
 const KEPT: usize = 32;
 
-#[repr(align(64))]
-struct Strip(MaybeUninit<[u8; 4 * (PITCH + LINE) + KEPT * LINE]>);
+/// Staged rows, which lie in one page, and behind it the lines that are kept. On a Zen 4 a store that crosses into another page
+/// waits until all streaming stores before it are done, 95 ns: bf16[4001,9003] from `T(8,128)(2,1)` took 4.7 or 8.0 ms, as the
+/// stack lay.
+#[repr(align(4096))]
+struct Strip(MaybeUninit<[u8; PAGE + KEPT * LINE]>);
 
 /// Separates into a stage, and streams whole lines from there.
 ///
@@ -85,6 +84,13 @@ struct Rows {
     ask: usize,
 }
 
+impl<V: Vector, const K: usize> Staging<'_, V, K> {
+    /// Bytes of a row that are staged.
+    const STRIP: usize = if K == 2 { 1024 } else { 896 };
+    /// From one staged row to the next, and up to a line more: not a power of two, so that rows do not evict each other.
+    const PITCH: usize = Self::STRIP + LINE;
+}
+
 impl<V: Vector, const K: usize> Each for Staging<'_, V, K> {
     #[inline(always)]
     unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
@@ -93,7 +99,7 @@ impl<V: Vector, const K: usize> Each for Staging<'_, V, K> {
             inner,
             ..
         } = self;
-        let group = (STRIP / bytes).max(1);
+        let group = (Self::STRIP / bytes).max(1);
         let runs_of_strip = group * inner.extent;
         // What the runs of one strip ask for together, if they lie side by side in the source by and large.
         let span = group * along.source.unsigned_abs();
@@ -113,7 +119,7 @@ impl<V: Vector, const K: usize> Each for Staging<'_, V, K> {
             for i in 0..inner.extent {
                 let mut done = 0;
                 while done < bytes {
-                    let piece = piece(bytes - done, STRIP, V::BYTES / K);
+                    let piece = piece(bytes - done, Self::STRIP, V::BYTES / K);
                     // SAFETY: these runs, or a piece of one, fit a row of the stage. What is kept is of the piece before
                     // in the same rows: whole groups and pieces that are not the last are longer than a line.
                     unsafe {
@@ -154,11 +160,13 @@ impl<V: Vector, const K: usize> Staging<'_, V, K> {
         } = self;
         let line = LINE as isize;
         // Staged bytes lie against the lines of the stage as they will against those of the destination.
-        let pitch = PITCH as isize + stride.rem_euclid(line);
+        let pitch = Self::PITCH as isize + stride.rem_euclid(line);
         let shift = rows.to as usize % LINE;
-        // SAFETY: a staged row begins up to a line after `k * (PITCH + LINE)`; kept lines lie behind all rows.
+        // The first row begins within the first line, and each a line more behind the one before, at most.
+        const { assert!(K * (Self::PITCH + LINE) <= PAGE) };
+        // SAFETY: so all rows end within the page, and each behind the first line of the next; kept lines lie behind them.
         unsafe {
-            let kept = stage.add(4 * (PITCH + LINE) + rows.kept * LINE);
+            let kept = stage.add(PAGE + rows.kept * LINE);
             let row = |k: usize| {
                 let to = rows.to.offset(k as isize * stride);
                 let place = stage.add(shift).offset(k as isize * pitch);
