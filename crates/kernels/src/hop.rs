@@ -38,6 +38,8 @@ const AROUND: usize = 16;
 const GOALS: [usize; 5] = [1024, 724, 512, 362, LEAST];
 /// The least bytes of a run that is worth it.
 const LEAST: usize = 256;
+/// Parts of long loops are multiples of so much.
+const EVEN: usize = 4;
 
 /// A box that is moved block by block.
 #[derive(Debug, Clone)]
@@ -137,7 +139,14 @@ impl Block {
             // All of a loop that is not much longer than it takes; of others, parts that are about as long as one another.
             let (extent, need) = (loops[i].extent, goal.div_ceil(run.bytes));
             let blocks = if extent <= 2 * need { 1 } else { extent / need };
-            parts[i] = extent.div_ceil(blocks);
+            let part = extent.div_ceil(blocks);
+            // Small loops inside are put together by several, if their number has divisors.
+            let grows = part >= 4 * EVEN && extent / 4 >= part;
+            parts[i] = if grows {
+                part.next_multiple_of(EVEN)
+            } else {
+                part
+            };
             *bytes = bytes.saturating_mul(parts[i]);
         }
     }
@@ -194,6 +203,11 @@ impl Hop {
             run: block.destination.bytes,
             around: around.collect(),
         })
+    }
+
+    /// Whether what goes into the stage is put together by tables, or transposed.
+    pub(crate) fn is_of_blocks(&self) -> bool {
+        self.inner.is_of_blocks()
     }
 
     /// The kernel that moves a block, for explaining a plan.

@@ -106,6 +106,11 @@ impl Zip {
     pub(crate) fn width(&self) -> usize {
         self.width
     }
+
+    /// Whether rows are a number of lanes.
+    pub(crate) fn is_of_lanes(&self) -> bool {
+        self.bytes.is_multiple_of(16)
+    }
 }
 
 /// Moves all rows.

@@ -1,0 +1,82 @@
+//! Which kernel moves a nest past the caches.
+
+use super::*;
+use crate::nest::loops_of;
+
+/// Of elements of so many bytes; loops as in a nest.
+fn body(width: usize, loops: &[(usize, isize, isize)], isa: Isa) -> Body {
+    Prepared::new(width, &loops_of(loops), isa, true).body
+}
+
+/// The nest of a dense row-major array whose dimensions come in another order, major to minor.
+fn permuted(width: usize, sizes: &[usize], order: &[usize]) -> Loops {
+    let mut strides = vec![width as isize; sizes.len()];
+    for i in (1..sizes.len()).rev() {
+        strides[i - 1] = strides[i] * sizes[i] as isize;
+    }
+    let mut loops = Loops::new();
+    let mut step = width as isize;
+    for &i in order.iter().rev() {
+        loops.insert(
+            0,
+            Loop {
+                extent: sizes[i],
+                source: strides[i],
+                destination: step,
+            },
+        );
+        step *= sizes[i] as isize;
+    }
+    crate::nest::merge(&mut loops);
+    loops
+}
+
+#[test]
+fn rows_that_go_on_in_another_loop_are_no_slim_plane() {
+    for &isa in Isa::available() {
+        let reversed = permuted(4, &[607, 24, 15, 7, 5, 3], &[5, 4, 3, 2, 1, 0]);
+        let reversed = Prepared::new(4, &reversed, isa, true);
+        assert!(matches!(reversed.body, Body::Plane(_)), "{isa:?}");
+        // Three of sixteen channels.
+        let channels = [(8, 65536 * 4, 4096 * 12), (3, 4, 4096 * 4), (4096, 64, 4)];
+        assert!(matches!(body(4, &channels, isa), Body::Slim(_)), "{isa:?}");
+    }
+}
+
+#[test]
+fn small_blocks_are_put_together_by_many() {
+    // Sizes, the width, and whether a block, which lies whole on both sides, is one of several.
+    let cases = [
+        ([30_001, 2, 3], 2, true),
+        ([30_001, 2, 3], 4, true),
+        ([30_001, 3, 5], 1, true),
+        ([30_001, 5, 7], 4, true),
+        ([30_001, 9, 9], 4, false),
+    ];
+    for &isa in Isa::available() {
+        for (sizes, width, together) in cases {
+            let loops = permuted(width, &sizes, &[0, 2, 1]);
+            match Prepared::new(width, &loops, isa, true).body {
+                Body::Hop(hop) => assert_eq!(hop.is_of_blocks(), together, "{sizes:?}, {isa:?}"),
+                _ => assert!(!(together && isa.picks()), "{sizes:?} of {width}, {isa:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn few_rows_are_woven_where_they_are_long() {
+    let is_weave = |loops: &Loops, width, isa| {
+        matches!(Prepared::new(width, loops, isa, true).body, Body::Weave(_))
+    };
+    for &isa in Isa::available() {
+        // Rows of 100 bytes that the outermost loop goes on with, and rows that none does.
+        let parted = permuted(2, &[24, 15, 11, 102, 50], &[3, 1, 0, 4, 2]);
+        assert!(!is_weave(&parted, 2, isa), "{isa:?}");
+        let images = permuted(2, &[24, 11, 5100], &[0, 2, 1]);
+        assert!(is_weave(&images, 2, isa), "{isa:?}");
+        // Rows of four and of six bytes.
+        let short = permuted(2, &[3, 456, 7, 979, 2], &[2, 3, 1, 4, 0]);
+        assert!(!is_weave(&short, 2, isa), "{isa:?}");
+    }
+}
