@@ -53,11 +53,7 @@ pub const SUITES: [(&str, &str, bool); 13] = [
         false,
     ),
     ("T", "tiled, padded and blocked, both ways", false),
-    (
-        "R",
-        "short runs and extents: pixels, heads, weights",
-        false,
-    ),
+    ("R", "short runs and extents: pixels, heads, weights", false),
     (
         "P",
         "packed elements of 1, 2 and 4 bits, and conversions",

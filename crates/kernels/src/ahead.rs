@@ -11,11 +11,12 @@ pub(crate) const AHEAD: usize = 256;
 /// or so many in all rows together, where they are few: where the CPU's own prefetcher follows so many rows, and where it
 /// is not known to lose any.
 const FLY: (usize, usize) = (16 << 10, 32 << 10);
-/// On a Zen 4, bytes in all rows of a strip that is staged: f32[4001,5003] to columns takes 6.6 ms so, 7.1 by a third less,
-/// f64[2193,6305] 8.4 and 9.3; what is written as it is made is asked for too early then.
-const STAGED: usize = 48 << 10;
 /// There, as far ahead as the next strip in rows of up to so many bytes that are no whole lines.
 const NEXT: usize = 512;
+/// On a Zen 4, bytes that are asked for ahead in all rows of a strip whose columns are staged: f32[4001,5003] to columns takes 6.6 ms
+/// so and 7.1 by a third less, f64[2193,6305] 8.4 and 9.3. Where lines are written as they are made, so much is too much:
+/// bf16[6016,9984] 7.6 and 7.2.
+const STAGED: usize = 48 << 10;
 /// The most bytes of a row that are asked for at once, where rows are many,
 const PIECE: usize = 1 << 10;
 /// and the rows that are asked for side by side then: from one place alone, memory brings less than it can.

@@ -38,7 +38,8 @@ const AROUND: usize = 16;
 const GOALS: [usize; 5] = [1024, 724, 512, 362, LEAST];
 /// The least bytes of a run that is worth it.
 const LEAST: usize = 256;
-/// Parts of long loops are multiples of so much.
+/// Parts of long loops are multiples of so much, so that loops inside that are too short for a table can be put together by two or
+/// four: by a part of 43, which has no divisor, f32[1000001,2,3]{1,2,0} would go element by element.
 const EVEN: usize = 4;
 
 /// A box that is moved block by block.
@@ -140,7 +141,7 @@ impl Block {
             let (extent, need) = (loops[i].extent, goal.div_ceil(run.bytes));
             let blocks = if extent <= 2 * need { 1 } else { extent / need };
             let part = extent.div_ceil(blocks);
-            // Small loops inside are put together by several, if their number has divisors.
+            // Where that adds little to a block, and little that is moved twice.
             let grows = part >= 4 * EVEN && extent / 4 >= part;
             parts[i] = if grows {
                 part.next_multiple_of(EVEN)

@@ -212,14 +212,15 @@ impl Prepared {
                     )))
                 };
             }
-            // Short on both sides, and no way through a stage.
+            // Short on both sides, and not by way of a stage: by tables, if they are dense, rather than element by element.
             if stream
                 && width * outer[d].extent.max(outer[s].extent) < 16
                 && let Some(body) = blocks(width, &mut outer, isa)
             {
                 break body;
             }
-            // Rows that another loop goes on with are longer than they seem.
+            // A row that another loop goes on with is longer than it seems: of f32[307,24,15,7,5,3] reversed three elements of each row
+            // were read at a time, which took a Zen 4 39 ms; as a plane it takes 3.9.
             let row = width.saturating_mul(outer[s].extent) as isize;
             if stream
                 && find(&outer, |l| l.source, row).is_none()

@@ -162,9 +162,10 @@ impl<V: Vector, const K: usize> Staging<'_, V, K> {
         // Staged bytes lie against the lines of the stage as they will against those of the destination.
         let pitch = Self::PITCH as isize + stride.rem_euclid(line);
         let shift = rows.to as usize % LINE;
-        // The first row begins within the first line, and each a line more behind the one before, at most.
+        // The first row begins within the first line, and each other one `PITCH` and less than a line more behind the one before.
         const { assert!(K * (Self::PITCH + LINE) <= PAGE) };
-        // SAFETY: so all rows end within the page, and each behind the first line of the next; kept lines lie behind them.
+        // SAFETY: so the last line of each row ends before the first of the next one begins, as a row has at most `STRIP` bytes, whole
+        // lines, and that of the last row within the page. Kept lines lie behind it.
         unsafe {
             let kept = stage.add(PAGE + rows.kept * LINE);
             let row = |k: usize| {
