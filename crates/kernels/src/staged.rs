@@ -290,7 +290,9 @@ const APART: usize = 1 << 10;
 
 /// What is staged at once: at most a line of the source, of all rows, and two lines more for each column.
 #[repr(align(4096))]
-struct Group<const ROWS: usize>(MaybeUninit<([[u8; LINE]; ROWS], [[u8; LINE]; 2 * LINE])>);
+struct Group<const ROWS: usize>(MaybeUninit<(Lines<ROWS>, Lines<{ 2 * LINE }>)>);
+
+type Lines<const N: usize> = [[u8; LINE]; N];
 
 /// How many columns of so many bytes are staged: at least those of a line of the source.
 fn group(column: usize, line: usize) -> usize {
