@@ -456,15 +456,14 @@ fn threads_stream_what_one_does_from_some_size_on() {
     assert!(apart.streams_on(1));
 }
 
-/// Blocks that lie whole on both sides are moved as runs are, whatever is done inside.
+/// Blocks that lie whole on both sides are moved as runs are, whatever is done inside. Small ones are not: of these there are
+/// several to a table, or they are transposed.
 #[test]
 fn blocks_are_the_units_of_moves() {
     for (width, extents, what) in [
-        (1usize, [7usize, 7], "gather 1-byte into 49 bytes"),
-        (4, [7, 7], "gather 4-byte into 196 bytes"),
-        (8, [5, 3], "gather 8-byte into 120 bytes"),
+        (4usize, [9usize, 9], "gather 4-byte into 324 bytes"),
+        (8, [7, 5], "gather 8-byte into 280 bytes"),
         (2, [20, 25], "gather 2-byte into 1000 bytes"),
-        (1, [5, 2], "weave 1-byte"),
         (2, [100, 30], "transpose 2-byte"),
     ] {
         let [a, b] = extents;
