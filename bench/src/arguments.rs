@@ -212,7 +212,7 @@ mod tests {
             ("--threads 1,x", "`--threads` needs a whole number, not `x`"),
             (
                 "--suites A,X",
-                "there is no suite `X`: they are A, B, C, T, P, UA, UB, UC, UT, S, US",
+                "there is no suite `X`: they are A, B, C, T, R, P, UA, UB, UC, UT, UR, S, US",
             ),
         ] {
             assert_eq!(parsed(line).unwrap_err(), said);
