@@ -38,8 +38,8 @@ const AROUND: usize = 16;
 const GOALS: [usize; 5] = [1024, 724, 512, 362, LEAST];
 /// The least bytes of a run that is worth it.
 const LEAST: usize = 256;
-/// Parts of long loops are multiples of so much, so that loops inside that are too short for a table can be put together by two or
-/// four: by a part of 43, which has no divisor, f32[1000001,2,3]{1,2,0} would go element by element.
+/// Parts of long loops are multiples of so much, as tables put small loops inside together by a divisor of their number:
+/// bf16[3000001,2,3]{1,2,0} from row-major took a Zen 4 56 ms by parts of 86, twice a prime, element by element, and 2.8 by 96.
 const EVEN: usize = 4;
 
 /// A box that is moved block by block.

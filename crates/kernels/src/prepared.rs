@@ -212,7 +212,7 @@ impl Prepared {
                     )))
                 };
             }
-            // Short on both sides, and not by way of a stage: by tables, if they are dense, rather than element by element.
+            // Short on both sides, and not by way of a stage, as where the source is cached: by tables rather than element by element.
             if stream
                 && width * outer[d].extent.max(outer[s].extent) < 16
                 && let Some(body) = blocks(width, &mut outer, isa)

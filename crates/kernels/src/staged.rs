@@ -390,8 +390,8 @@ where
         if let Some(gap) = plane.gap {
             // Here they stay, behind columns that come and go.
             for column in one.iter().chain(last.iter()) {
-                // SAFETY: a stage has room for a group of columns with their gaps: for `GROUP` bytes, and for a line's columns of `ROWS`
-                // elements each, with what `in_pages` leaves between them. Each has its gap behind its rows.
+                // SAFETY: the place is one of `in_pages`, whose `group` columns, gaps included, lie in the stage and apart: of all that
+                // may be packed a test sees that. The gap's bytes are the last ones of its column, behind `rows` elements.
                 unsafe { gap.fill(column.cast_mut().add(rows * W)) };
             }
         }
@@ -438,8 +438,9 @@ where
                     c = c.min(count - breadth);
                     let offset = (q + c) * W - start;
                     let of = Listed { places, offset };
-                    // SAFETY: all rows and columns q + c.. are of the plane; the stage has places for `group` columns, no fewer than
-                    // `count`, and for a vector at each.
+                    // SAFETY: all rows and columns q + c.. are of the plane, and readable. `c + breadth` is at most `count`, and that at
+                    // most `group`, so many places the list has. Each is one of `in_pages`: a column, and a vector, fit the stage there,
+                    // which is no part of either side.
                     unsafe {
                         let to = Listed {
                             places: &stage[c..],
@@ -515,7 +516,8 @@ unsafe fn copy_columns<L: Vector>(
         while end < to.len() && follows(to, end) && follows(staged, end) {
             end += 1;
         }
-        // SAFETY: columns first..end are side by side, in the stage and in the destination.
+        // SAFETY: columns first..end are side by side, in the stage and in the destination. So by the caller's promise as many bytes
+        // as they have are readable at the first one's place in the stage, and writable where it goes, and the CPU has `L`.
         unsafe { pen.copy(staged[first], to[first].cast_mut(), (end - first) * column) };
         first = end;
     }
