@@ -335,4 +335,19 @@ mod tests {
         let expected = (0..20).flat_map(|row| (16..32).map(move |line| (0, row, line)));
         assert_eq!(lines[..320], expected.collect::<Vec<_>>());
     }
+
+    #[test]
+    fn staged_strips_are_asked_for_farther_ahead_on_a_zen_4_but_within_rows() {
+        let places = [std::ptr::null(); 512];
+        for rows in [16, 112, 128, 512] {
+            for end in [64, 200, 300, 4096] {
+                let (from, next) = (&places[..rows], &places[..rows]);
+                let far = Ahead::new(from, next, end, false, false).far;
+                let staged = Ahead::staged(from, next, end, false).far;
+                assert!((far..=end).contains(&staged), "{rows} rows of {end} bytes");
+                let farther = is_zen() && !is_zen5() && (rows, end) == (128, 4096);
+                assert!(!farther || (far, staged) == (256, 384), "{far}, {staged}");
+            }
+        }
+    }
 }
