@@ -527,10 +527,14 @@ fn packed_matrices() {
     }
 }
 
-/// Matrices of more than one strip of rows, whose columns share bytes: within the caches and past them.
+/// Matrices of more than one strip of rows, whose columns share bytes: within the caches and past them. Of the last strip there
+/// is a line and a part, so much that columns end in a strip behind it, or three lines and a part.
 #[test]
 fn strips_of_packed_matrices() {
-    for (width, rows, columns) in [(1, 4703, 577), (2, 2203, 491), (4, 1151, 241)] {
+    let of_bits = [4703, 3997, 5741].map(|rows| (1, rows, 577));
+    let of_pairs = [2203, 2003, 2871].map(|rows| (2, rows, 491));
+    let of_quads = [1151, 1001, 1433].map(|rows| (4, rows, 241));
+    for (width, rows, columns) in [of_bits, of_pairs, of_quads].concat() {
         for gap in [0, 3] {
             let (recoding, bits) = bits(width, width);
             let (row, column) = ((columns + gap) * width, (rows + gap) * width);

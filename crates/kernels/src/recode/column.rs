@@ -8,7 +8,7 @@ use super::keep::{lines, put};
 use super::reading::{BITS, ask, some};
 use super::rewrite::Place;
 use crate::axis::Axis;
-use crate::simd::{Work, own};
+use crate::simd::{LINE, Work, own};
 
 /// Columns ahead whose first and last lines, of which a part is written, are asked for: they are read before.
 const OWN: usize = 8;
@@ -24,7 +24,7 @@ pub(super) struct Columns<'a, S> {
     /// Along the axis.
     pub(super) range: Range<usize>,
     /// Of each column the line before the strip, and the strip, so many bytes apart.
-    pub(super) staged: *const u8,
+    pub(super) staged: *mut u8,
     pub(super) pitch: usize,
     pub(super) to: Place<*mut u8>,
     /// Bits of a column before the strip, lines of the strip, and bits of a whole column.
@@ -35,6 +35,8 @@ pub(super) struct Columns<'a, S> {
     pub(super) stream: bool,
     /// Whether parts of lines are written at the columns' begins, and at their ends.
     pub(super) own: (bool, bool),
+    /// Whether the strip's last line takes the place of the line before it.
+    pub(super) keep: bool,
     pub(super) asked: Asked<'a>,
     pub(super) set: PhantomData<S>,
 }
@@ -48,6 +50,18 @@ pub(super) struct Asked<'a> {
     pub(super) first: bool,
 }
 
+impl Asked<'_> {
+    /// Nothing of rows from some place on.
+    pub(super) fn nothing(from: Place<*const u8>) -> Self {
+        Asked {
+            from,
+            rows: &[],
+            bits: 0,
+            first: false,
+        }
+    }
+}
+
 impl<S: Half> Work for Columns<'_, S> {
     #[inline(always)]
     unsafe fn work(self) {
@@ -56,6 +70,8 @@ impl<S: Half> Work for Columns<'_, S> {
         } = self;
         let strip_to = to.step(self.strip as isize);
         let bits = self.end.saturating_sub(self.strip).min(self.lines * BITS);
+        // Whether columns, wherever they begin, have all lines whole that end in the strip.
+        let whole = self.strip >= BITS && self.end >= self.strip + self.lines * BITS;
         // A share for each column.
         let share = asked.rows.len().div_ceil(range.len());
         let mut offsets = [0isize; BITS];
@@ -73,7 +89,7 @@ impl<S: Half> Work for Columns<'_, S> {
                 let staged = self.staged.wrapping_add((done + i) * self.pitch);
                 if !self.stream {
                     let staged = Place {
-                        base: staged,
+                        base: staged.cast_const(),
                         bit: BITS as isize,
                     };
                     // SAFETY: the strip's bits of a column, at least one as there is a row in every strip then. They are staged
@@ -96,8 +112,18 @@ impl<S: Half> Work for Columns<'_, S> {
                     to: to.step(offset),
                     end: self.end,
                 };
-                // SAFETY: a column of the range, with what is staged of it, by the caller's promise.
-                unsafe { column.write::<S>(self.strip, self.lines) };
+                // SAFETY: a column of the range, with what is staged of it, by the caller's promise; of these, the strip's last line is
+                // not needed again but where the first is now.
+                unsafe {
+                    match whole {
+                        true => column.write_whole::<S>(self.strip, self.lines),
+                        false => column.write::<S>(self.strip, self.lines),
+                    }
+                    if self.keep {
+                        let last = staged.add(self.lines * LINE);
+                        std::ptr::copy_nonoverlapping(last, staged, LINE);
+                    }
+                }
             }
             done += offsets.len();
         }
@@ -114,6 +140,35 @@ pub(super) struct Column {
 }
 
 impl Column {
+    /// Bits of the first line before the column.
+    #[inline(always)]
+    fn shift(&self) -> usize {
+        (self.to.base as usize * 8).wrapping_add_signed(self.to.bit) % BITS
+    }
+
+    /// What is staged from where the line begins in which the strip does.
+    #[inline(always)]
+    fn from(&self) -> Place<*const u8> {
+        Place {
+            base: self.staged,
+            bit: (BITS - self.shift()) as isize,
+        }
+    }
+
+    /// Writes those lines of the destination that end in a strip of so many lines that begins at a bit of the column.
+    ///
+    /// # Safety
+    ///
+    /// As [`write`](Column::write); the column has all of these lines whole.
+    #[inline(always)]
+    unsafe fn write_whole<S: Half>(&self, strip: usize, count: usize) {
+        // SAFETY: bits of the column.
+        unsafe {
+            let (to, _) = self.to.step(strip as isize - self.shift() as isize).byte();
+            lines::<S::Words>(self.from(), to, count);
+        }
+    }
+
     /// Writes those lines of the destination that end in a strip of so many lines that begins at a bit of the column.
     ///
     /// # Safety
@@ -121,12 +176,7 @@ impl Column {
     /// The column is writable, and all of its bits in those lines are staged; the byte before these and the byte behind are readable.
     #[inline(always)]
     pub(super) unsafe fn write<S: Half>(&self, strip: usize, count: usize) {
-        // Bits of the first line before the column.
-        let shift = (self.to.base as usize * 8).wrapping_add_signed(self.to.bit) % BITS;
-        let staged = Place {
-            base: self.staged,
-            bit: (BITS - shift) as isize,
-        };
+        let (shift, staged) = (self.shift(), self.from());
         // Of the lines, those that the column has whole.
         let first = usize::from(strip < shift);
         let whole = (self.end + shift).saturating_sub(strip) / BITS;

@@ -1,5 +1,7 @@
 //! Bits that stay what they are, from any place of a byte to any other.
 
+use std::ops::Range;
+
 use super::half::Half;
 use super::rewrite::{Place, merge};
 use super::words::Words;
@@ -52,13 +54,27 @@ pub(super) unsafe fn keep<S: Half>(
 pub(super) unsafe fn lines<W: Words>(from: Place<*const u8>, to: *mut u8, count: usize) {
     // SAFETY: the caller's promise.
     unsafe {
-        for at in (0..count * LINE).step_by(W::BYTES) {
-            let words = match from.bit & 7 {
-                0 => get::<W, false>(from, at),
-                _ => get::<W, true>(from, at),
-            };
-            words.stream(to.add(at));
+        match from.bit & 7 {
+            0 => streamed::<W, false>(from, to, 0..count * LINE),
+            _ => streamed::<W, true>(from, to, 0..count * LINE),
         }
+    }
+}
+
+/// Writes some bytes of a run past the caches, whole lines.
+///
+/// # Safety
+///
+/// As [`lines`]; if not `SHIFT`, the source begins with a byte, and if `SHIFT`, not.
+#[inline(always)]
+unsafe fn streamed<W: Words, const SHIFT: bool>(
+    from: Place<*const u8>,
+    to: *mut u8,
+    bytes: Range<usize>,
+) {
+    for at in bytes.step_by(W::BYTES) {
+        // SAFETY: the caller's promise.
+        unsafe { get::<W, SHIFT>(from, at).stream(to.add(at)) };
     }
 }
 
@@ -135,9 +151,7 @@ unsafe fn bytes<W: Words, const SHIFT: bool>(
         }
         pieces::<u64, SHIFT>(from, to, head);
         let behind = head + (bytes - head) / LINE * LINE;
-        for at in (head..behind).step_by(W::BYTES) {
-            get::<W, SHIFT>(from, at).stream(to.add(at));
-        }
+        streamed::<W, SHIFT>(from, to, head..behind);
         let from = from.step(8 * behind as isize);
         pieces::<u64, SHIFT>(from, to.add(behind), bytes - behind);
     }

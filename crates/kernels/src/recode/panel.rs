@@ -2,7 +2,7 @@
 //! time.
 //!
 //! ```text
-//! for a strip of rows, some lines of every column:      offsets of the rows are made once
+//! for a strip of rows, some lines of every column:
 //!     for some columns, a line or more of every row, forward:
 //!         for each line of the strip:
 //!             rows are read once, whole lines, and written anew into the first-level cache as squares
@@ -11,10 +11,11 @@
 //! ```
 //!
 //! Reading and writing take turns, so that what is asked for ahead comes while lines are written. More rows than the CPU's
-//! prefetcher follows are read in pieces of some lines, one row after the other, the next few asked for meanwhile. Where columns
-//! do not begin on lines, they are staged with the line just before the strip, whose rows are read twice, the second time from
-//! a cache: so no line is written in two parts, but at a column's ends. Within the caches columns are written by ordinary
-//! stores, wherever they begin.
+//! prefetcher follows are read in pieces of some lines, one row after the other, the next few asked for meanwhile.
+//!
+//! Where columns do not begin on lines, the two outer loops change places: with every strip its columns keep their last line,
+//! which the next strip begins with. So no line is written in two parts, but at a column's ends, and no row is read twice.
+//! Within the caches columns are written by ordinary stores, wherever they begin.
 //!
 //! Both kinds of work are functions of their own: as one, what is done for a column takes registers from what is done for rows.
 
@@ -43,8 +44,16 @@ const PIECE: usize = 512;
 /// and where it does, but rows cut lines: the line at either end of a piece is read twice. On a Zen 4 pieces of a line took up
 /// to 1.4 times as long, those of 512 bytes were no better.
 const CUT_PIECE: usize = 256;
-/// Bytes of columns that are staged then, about, but two lines of each at least, and four where a line is staged twice: with
-/// what is read, a part of the second-level cache. Of 2 MiB of it, 320 KiB did better than twice as much.
+/// Lines of a strip of columns that cut lines. With eight, what is staged of columns and the rows that are asked for meanwhile
+/// do not fit into a Zen 4's second-level cache: u2[16383,16381] to columns took 1.03 to 1.09 times as long.
+const CUT_LINES: usize = 4;
+/// Columns that are staged then, at most. Each lies on pages of its own, which are in use until the last strip, beside those of
+/// rows: with twice as many, all of 4 KiB where a host gives no others, a Zen 4 had too few places to look them up from, and
+/// took twice as long for u1[100003,8009].
+const CUT_COLUMNS: usize = 1024;
+/// Bytes of columns that are staged where the CPU's prefetcher does not follow all rows, about, but two lines of each at least,
+/// and four where they cut lines: with what is read, a part of the second-level cache. Of 2 MiB of it, 320 KiB did better than
+/// twice as much.
 const ROOM: usize = 320 << 10;
 /// Columns that are staged then, at most.
 const COLUMNS: usize = 2048;
@@ -65,7 +74,7 @@ pub(crate) struct Panel {
     lines: usize,
     /// Rows that are asked for while those before them are read; if 0, all are while columns are written.
     far: usize,
-    /// Whether lines are written past the caches; if not, no line before a strip is needed.
+    /// Whether lines are written past the caches; if not, columns may cut them.
     stream: bool,
     isa: Isa,
 }
@@ -183,7 +192,7 @@ impl Panel {
         let lines = (second / SHARE / line).clamp(1, LINES);
         let (wide, lines, far) = if followed() < row_step * LINES {
             let wide = PIECE.div_ceil(read).min(most);
-            let least = if alike { 3 } else { 5 };
+            let least = if alike { 3 } else { 1 + CUT_LINES };
             let lines = (ROOM / (wide * column_step * LINE)).clamp(least, LINES + 1) - 1;
             (wide, lines, unit.ahead() / (wide * read))
         } else if is_zen() && (alike || unit.narrows()) {
@@ -191,8 +200,15 @@ impl Panel {
         } else if alike {
             (1, lines, 0)
         } else {
-            let wide = CUT_PIECE.div_ceil(read).min(most);
-            (wide, LINES, second / SHARE / (wide * read))
+            let wide = CUT_PIECE
+                .div_ceil(read)
+                .min(CUT_COLUMNS / column_step)
+                .min(most);
+            let far = match unit {
+                Unit::Packed(from, to) if from == to => 0,
+                _ => second / SHARE / (wide * read),
+            };
+            (wide, CUT_LINES, far)
         };
         let rows = axis(&rows, |l| l.source, row_step)?;
         let lines = match stream {
@@ -217,7 +233,7 @@ impl Panel {
     pub(super) fn scratch(&self) -> usize {
         let (rows, columns) = self.unit.step();
         self.wide * (self.unit.squares() + columns * self.pitch())
-            + 2 * rows * (1 + self.lines) * size_of::<isize>()
+            + 2 * rows * self.lines * size_of::<isize>()
     }
 
     /// Bytes of a staged column: the lines of a strip, and the one before it.
@@ -243,7 +259,7 @@ impl Panel {
             Scratch {
                 squares: stage,
                 columns,
-                rows: [rows, rows.add((1 + self.lines) * row_step)],
+                rows: [rows, rows.add(self.lines * row_step)],
             }
         };
         walk(&self.others, from, to, &mut |from, to| {
@@ -324,109 +340,164 @@ impl<S: Half, R: Reading> Work for Elements<'_, S, R> {
         let (line, step) = (BITS / R::TO, BITS / R::FROM.min(R::TO));
         let (rows, columns) = (panel.rows.len, panel.columns.len);
         let (lines, pitch) = (panel.lines, panel.pitch());
-        let (strip, count) = (lines * line, (1 + lines) * line);
-        // Where all columns begin on lines, what is before a strip is not needed.
+        let strip = lines * line;
         let on_lines =
             panel.alike && (to.base as usize * 8).wrapping_add_signed(to.bit) % BITS == 0;
-        let before = match on_lines || !panel.stream {
-            true => 0,
-            false => line,
-        };
+        // Whether columns cut lines that are written whole.
+        let cut = panel.stream && !on_lines;
         // Rows that cut lines are read from two of them each.
-        let near = before > 0 && is_zen();
+        let near = cut && is_zen();
         // Whether columns end inside lines.
-        let ragged = before > 0 || !(rows * R::TO).is_multiple_of(BITS);
-        let [mut here, mut next] = scratch.rows;
-        let load = |row: usize, table: *mut isize| {
-            // SAFETY: a table has room for the rows of a strip and of the line before it.
-            let table = unsafe { std::slice::from_raw_parts_mut(table, count) };
-            panel.rows.read(row as isize - line as isize, table);
+        let ragged = cut || !(rows * R::TO).is_multiple_of(BITS);
+        let order = Order {
+            // A strip past the last row ends the last lines of columns that begin up to a line before row 0.
+            rows: if cut { rows + line } else { rows },
+            columns,
+            strip,
+            down: cut,
         };
-        load(0, next);
-        let mut row = 0;
-        // A strip past the last row ends the last lines of columns that begin up to a line before row 0.
-        while row < rows + before {
-            std::mem::swap(&mut here, &mut next);
-            let more = row + strip < rows + before;
-            if more {
-                load(row + strip, next);
-            }
-            // Lines that have no row are not made.
-            let low = usize::from(row == 0 || before == 0);
-            let high = 1 + lines.min(rows.saturating_sub(row).div_ceil(line));
-            // SAFETY: rows of tables that are loaded, all of the panel.
-            let (rows_here, rows_next) = unsafe {
-                (
-                    std::slice::from_raw_parts(here, high * line),
-                    std::slice::from_raw_parts(next, if more { count } else { 0 }),
-                )
-            };
-            let mut column = 0;
-            while column < columns {
-                // The last columns are moved back to be whole steps; some are written twice.
-                let wide = panel.wide.min((columns - column).div_ceil(step));
-                column = column.min(columns - wide * step);
-                let last = column + wide * step >= columns;
-                for l in low..high {
-                    let first = l * line;
-                    // SAFETY: rows of the panel; columns of it, as so many steps of them are left. The scratch has the squares of
-                    // so many steps, from a line on, and line `l` of each staged column. The CPU has the set, as it runs this.
-                    unsafe {
-                        S::enter(Squares::<S, R> {
-                            from: from.step((column * R::FROM) as isize),
-                            rows: &rows_here[first..first + line],
-                            ahead: match panel.far {
-                                0 => &[],
-                                far => some(rows_here, first + far, line),
-                            },
-                            near,
-                            wide,
-                            squares: scratch.squares,
-                            columns: scratch.columns.add(l * LINE),
-                            pitch,
-                            set: PhantomData,
-                        });
-                    }
-                }
-                // What is read next comes while columns are written.
-                let (asked, at) = match last {
-                    true => (some(rows_next, low * line, count), 0),
-                    false => (
-                        &rows_here[low * line..],
-                        (column + wide * step).min(columns - wide * step),
-                    ),
-                };
-                let asked = Asked {
-                    from: from.step((at * R::FROM) as isize),
-                    rows: match panel.far {
-                        0 => asked,
-                        far => some(asked, 0, far),
-                    },
-                    bits: wide * step * R::FROM,
-                    first: last,
-                };
-                // SAFETY: columns of the panel, writable by the caller's promise. What the strip has of them is staged, from the
-                // line before it on if any of it is written; before the first are the squares, and behind the last the tables of
-                // rows. Where no line before is made, there is a row in every strip. The CPU has the set.
+        let [mut here, mut next] = scratch.rows;
+        // SAFETY: a table has room for the rows of a strip, and is borrowed once at a time: that of the rows here is written before
+        // they are read, and the other one while they are.
+        let table = |at: *mut isize| unsafe { std::slice::from_raw_parts_mut(at, strip) };
+        panel.rows.read(0, table(here));
+        // Lines that have no row are not made.
+        let made = |row: usize| lines.min(rows.saturating_sub(row).div_ceil(line)) * line;
+        // The last columns are moved back to be whole steps; some are written twice.
+        let steps = |column: usize| {
+            let wide = panel.wide.min((columns - column).div_ceil(step));
+            (column.min(columns - wide * step), wide)
+        };
+        let (mut row, mut column) = (0, 0);
+        loop {
+            let (first, wide) = steps(column);
+            let then = order.after(row, column, wide * step);
+            let rows_here = &*table(here);
+            for l in 0..made(row) / line {
+                // SAFETY: rows of the panel; columns of it, as so many steps of them are left. The scratch has the squares of so
+                // many steps, from a line on, and of each staged column a line before those of the strip, of which this is number `l`. The
+                // CPU has the set, as it runs this.
                 unsafe {
-                    S::enter(Columns::<S> {
-                        axis: &panel.columns,
-                        range: column..column + wide * step,
-                        staged: scratch.columns,
+                    S::enter(Squares::<S, R> {
+                        from: from.step((first * R::FROM) as isize),
+                        rows: &rows_here[l * line..(l + 1) * line],
+                        ahead: match panel.far {
+                            0 => &[],
+                            far => some(&rows_here[..made(row)], l * line + far, line),
+                        },
+                        near,
+                        wide,
+                        squares: scratch.squares,
+                        columns: scratch.columns.add((1 + l) * LINE),
                         pitch,
-                        to,
-                        strip: row * R::TO,
-                        lines,
-                        end: rows * R::TO,
-                        stream: panel.stream,
-                        own: (row == 0 && before > 0, !more && ragged),
-                        asked,
                         set: PhantomData,
                     });
                 }
-                column += wide * step;
             }
-            row += strip;
+            // What is read next comes while columns are written.
+            let asked = match then {
+                None => Asked::nothing(from),
+                Some((later, column)) => {
+                    let rows = match later == row {
+                        true => rows_here,
+                        false => {
+                            panel.rows.read(later as isize, table(next));
+                            &*table(next)
+                        }
+                    };
+                    let (first, wide) = steps(column);
+                    Asked {
+                        from: from.step((first * R::FROM) as isize),
+                        rows: match panel.far {
+                            0 => &rows[..made(later)],
+                            far => some(&rows[..made(later)], 0, far),
+                        },
+                        bits: wide * step * R::FROM,
+                        first: later != row,
+                    }
+                }
+            };
+            // SAFETY: columns of the panel, writable by the caller's promise. What the strip has of them is staged, behind the line
+            // that the strip before kept if they cut lines; before the first are the squares, and behind the last the tables of
+            // rows. If they do not, there is a row in every strip. The CPU has the set.
+            unsafe {
+                S::enter(Columns::<S> {
+                    axis: &panel.columns,
+                    range: first..first + wide * step,
+                    staged: scratch.columns,
+                    pitch,
+                    to,
+                    strip: row * R::TO,
+                    lines,
+                    end: rows * R::TO,
+                    stream: panel.stream,
+                    own: (row == 0 && cut, row + strip >= order.rows && ragged),
+                    keep: cut,
+                    asked,
+                    set: PhantomData,
+                });
+            }
+            let Some((later, column_then)) = then else {
+                return;
+            };
+            if later != row {
+                std::mem::swap(&mut here, &mut next);
+            }
+            (row, column) = (later, column_then);
+        }
+    }
+}
+
+/// In which order strips and columns are moved.
+struct Order {
+    rows: usize,
+    columns: usize,
+    /// Rows of a strip.
+    strip: usize,
+    /// Whether all strips of some columns follow one another; if not, all columns of a strip do.
+    down: bool,
+}
+
+impl Order {
+    /// The row and the column that come after those of a strip and so many columns.
+    #[inline(always)]
+    fn after(&self, row: usize, column: usize, width: usize) -> Option<(usize, usize)> {
+        let (row_then, column_then) = (row + self.strip, column + width);
+        let (is_row, is_column) = (row_then < self.rows, column_then < self.columns);
+        match self.down {
+            true if is_row => Some((row_then, column)),
+            true => is_column.then_some((0, column_then)),
+            false if is_column => Some((row, column_then)),
+            false => is_row.then_some((row_then, 0)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All strips of all columns come once, and either the strips of some columns one after another, or the columns of a strip.
+    #[test]
+    fn every_strip_of_every_column_comes_once() {
+        for down in [false, true] {
+            let order = Order {
+                rows: 23,
+                columns: 17,
+                strip: 8,
+                down,
+            };
+            let after =
+                |&(row, column): &(usize, usize)| order.after(row, column, 5.min(17 - column));
+            let places: Vec<_> = std::iter::successors(Some((0, 0)), after)
+                .take(100)
+                .collect();
+            let (rows, columns) = ([0, 8, 16], [0, 5, 10, 15]);
+            let expected: Vec<(usize, usize)> = match down {
+                true => columns.iter().flat_map(|&c| rows.map(|r| (r, c))).collect(),
+                false => rows.iter().flat_map(|&r| columns.map(|c| (r, c))).collect(),
+            };
+            assert_eq!(places, expected, "down: {down}");
         }
     }
 }
