@@ -17,7 +17,8 @@ const OWN: usize = 8;
 ///
 /// # Safety (of `work`)
 ///
-/// The columns are writable, and as [`Column::write`] and, if not `stream`, [`put`] say of each. The CPU has `S`.
+/// The columns are writable, and as [`Column::write`] and, if not `stream`, [`put`] say of each; what is staged of them is, too, if
+/// `keep`. The CPU has `S`.
 pub(super) struct Columns<'a, S> {
     /// Destination offsets, in bits.
     pub(super) axis: &'a Axis,
