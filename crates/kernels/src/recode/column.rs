@@ -113,8 +113,9 @@ impl<S: Half> Work for Columns<'_, S> {
                     to: to.step(offset),
                     end: self.end,
                 };
-                // SAFETY: a column of the range, with what is staged of it, by the caller's promise; of these, the strip's last line is
-                // not needed again but where the first is now.
+                // SAFETY: a column of the range, with what is staged of it, by the caller's promise; it has all lines whole if `whole`
+                // says so of every column, wherever it begins. The stage has a line before those of the strip, so the last of
+                // these is another line than the first; it is writable if `keep`, and read no more but from there.
                 unsafe {
                     match whole {
                         true => column.write_whole::<S>(self.strip, self.lines),
@@ -163,7 +164,8 @@ impl Column {
     /// As [`write`](Column::write); the column has all of these lines whole.
     #[inline(always)]
     unsafe fn write_whole<S: Half>(&self, strip: usize, count: usize) {
-        // SAFETY: bits of the column.
+        // SAFETY: the lines begin `shift` bits before the strip, on a line by what `shift` is, and are the column's by the caller's
+        // promise, as are the bits that are staged of them. The CPU has `S`.
         unsafe {
             let (to, _) = self.to.step(strip as isize - self.shift() as isize).byte();
             lines::<S::Words>(self.from(), to, count);

@@ -357,8 +357,9 @@ impl<S: Half, R: Reading> Work for Elements<'_, S, R> {
             down: cut,
         };
         let [mut here, mut next] = scratch.rows;
-        // SAFETY: a table has room for the rows of a strip, and is borrowed once at a time: that of the rows here is written before
-        // they are read, and the other one while they are.
+        // SAFETY: each table is a part of the scratch of its own, on a line or a multiple of eight rows behind one, so aligned, with room
+        // for the rows of a strip; scratch is zeroed when it is made, so they are numbers. A table is borrowed once at a time: that
+        // of the rows here is written before they are read, and the other one while they are.
         let table = |at: *mut isize| unsafe { std::slice::from_raw_parts_mut(at, strip) };
         panel.rows.read(0, table(here));
         // Lines that have no row are not made.
@@ -419,7 +420,8 @@ impl<S: Half, R: Reading> Work for Elements<'_, S, R> {
             };
             // SAFETY: columns of the panel, writable by the caller's promise. What the strip has of them is staged, behind the line
             // that the strip before kept if they cut lines; before the first are the squares, and behind the last the tables of
-            // rows. If they do not, there is a row in every strip. The CPU has the set.
+            // rows. If they do not, there is a row in every strip. The stage is a part of the scratch, writable, and nobody else's while
+            // this runs. The CPU has the set.
             unsafe {
                 S::enter(Columns::<S> {
                     axis: &panel.columns,
