@@ -19,6 +19,8 @@ usage: cargo xtask <COMMAND>
   python
       Only the Python package and its tests.
 
+  targets
+      Compiles the kernels for targets that the tests don't run on, as far as rustup has them.
   wheel
       Builds the Python package's wheel into target/wheels.
 
@@ -87,6 +89,8 @@ pub enum Request {
     },
     /// The Python package's tests.
     Python,
+    /// The kernels on other targets.
+    Targets,
     /// The Python package's wheel.
     Wheel,
     /// Tests under tools that see every access to memory.
@@ -210,6 +214,7 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, String>
         "test" => parse_flag(&command, &rest, "--quick").map(|quick| Request::Test { quick }),
         "docs" => parse_bare(&command, &rest, Request::Documents),
         "python" => parse_bare(&command, &rest, Request::Python),
+        "targets" => parse_bare(&command, &rest, Request::Targets),
         "wheel" => parse_bare(&command, &rest, Request::Wheel),
         "sanitize" => {
             parse_flag(&command, &rest, "--python").map(|python| Request::Sanitize { python })
@@ -361,6 +366,7 @@ mod tests {
             ("sanitize", Ok(Request::Sanitize { python: false })),
             ("sanitize --python", Ok(Request::Sanitize { python: true })),
             ("python", Ok(Request::Python)),
+            ("targets", Ok(Request::Targets)),
             ("wheel", Ok(Request::Wheel)),
             (
                 "bench --quick --help",

@@ -22,6 +22,7 @@ mod ptx;
 mod python;
 mod sanitize;
 mod steps;
+mod targets;
 mod test;
 mod valgrind;
 mod workspace;
@@ -64,6 +65,7 @@ fn carry_out(request: Request) -> Result<(), Failure> {
             let python = python::environment(&workspace)?;
             package::test(&workspace, python.as_deref())
         }
+        Request::Targets => targets::check(&Workspace::find()?),
         Request::Wheel => package::wheel(&Workspace::find()?),
         Request::Ptx { check } => ptx::run(&Workspace::find()?, !check),
         Request::Sanitize { python: false } => sanitize::run(&Workspace::find()?),

@@ -17,6 +17,7 @@ use crate::process;
 use crate::ptx;
 use crate::python;
 use crate::steps::Steps;
+use crate::targets;
 use crate::workspace::Workspace;
 
 /// Runs all steps, cheap ones first; `quick` leaves out the release binary, what
@@ -33,6 +34,7 @@ pub fn run(workspace: &Workspace, quick: bool) -> Result<(), Failure> {
             "-Dwarnings",
         ]))
     })?;
+    steps.run("other targets", || targets::check(workspace))?;
     steps.run("documentation", || {
         process::run(
             workspace

@@ -10,7 +10,7 @@ use crate::program::{self, Batch, OutOfBounds};
 use crate::recode::{self, Mix, Place, Way};
 use crate::runs::{self, Rows, Runs};
 use crate::sequence::stage;
-use crate::sift::{self, Sift};
+use crate::sift;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::simd::NativeSet;
 use crate::simd::Portable;
@@ -137,7 +137,7 @@ pub(crate) unsafe fn gather(isa: Isa, gathers: &Gathers, at: &At) {
 /// # Safety
 ///
 /// As [`sift::run`]; `isa` [picks](Isa::picks).
-pub(crate) unsafe fn sift(isa: Isa, sift: &Sift, at: &At) {
+pub(crate) unsafe fn sift(isa: Isa, sift: &sift::Sift, at: &At) {
     debug_assert!(isa.picks());
     // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
     #[cfg(target_arch = "x86_64")]

@@ -34,9 +34,13 @@ impl Isa {
     pub fn available() -> &'static [Isa] {
         static AVAILABLE: OnceLock<Vec<Isa>> = OnceLock::new();
         AVAILABLE.get_or_init(|| {
-            let mut all = vec![Isa(Kind::Portable)];
-            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-            all.push(Isa(Kind::Native));
+            // Only x86-64 has some that a CPU may lack.
+            #[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut))]
+            let mut all = vec![
+                Isa(Kind::Portable),
+                #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+                Isa(Kind::Native),
+            ];
             #[cfg(target_arch = "x86_64")]
             {
                 let avx2 =

@@ -67,6 +67,7 @@ impl Sift {
 ///
 /// The CPU has the set, and can pick with its widest vectors. The source is readable from the lowest element of every block
 /// to its highest, the blocks are writable, and the two do not overlap.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // no other set picks
 pub(crate) unsafe fn run<S: Set<Wide: Picks>>(sift: &Sift, at: &At) {
     let vector = PhantomData::<S::Wide>;
     // SAFETY: the caller's promise.

@@ -218,6 +218,7 @@ pub(crate) fn is_zen() -> bool {
 
 /// Whose CPU this is, as far as kernels differ.
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 enum Maker {
     Intel,
     /// AMD's before the next.

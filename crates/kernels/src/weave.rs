@@ -114,6 +114,7 @@ impl Weave {
     }
 
     /// Whether it is to be run by [`pick`].
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     pub(crate) fn picks(&self) -> bool {
         !self.picks.is_empty()
     }
@@ -128,6 +129,7 @@ impl Weave {
 /// # Safety
 ///
 /// As `run`; the CPU can pick with the set's widest vectors.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // no other set picks
 pub(crate) unsafe fn pick<S: Set<Wide: Picks>>(weave: &Weave, at: &At) {
     // SAFETY: the caller's promise; there are three rows of at least 64 bytes, as `new` saw.
     unsafe { by::<S, S::Wide, Mixed<Picked, 3>>(weave, at) }

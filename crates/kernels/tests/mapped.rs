@@ -2,9 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 
-use minormajor_kernels::{
-    Advice, Loop, MappedFile, MappedFileMut, Memory, Move, advise_huge_pages,
-};
+use minormajor_kernels::{Advice, MappedFile, MappedFileMut, Memory, advise_huge_pages};
 
 fn scratch(name: &str) -> (std::path::PathBuf, File) {
     let path =
@@ -82,6 +80,8 @@ fn memory_is_zero_and_can_be_advised() {
 #[cfg(target_pointer_width = "64")]
 #[test]
 fn offsets_beyond_32_bits() {
+    use minormajor_kernels::{Loop, Move};
+
     const FAR: usize = (1 << 31) + 4;
     let mut source = Memory::zeroed(2 * FAR + 1000).unwrap();
     for i in 0..3 {

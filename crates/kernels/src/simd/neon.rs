@@ -1,4 +1,5 @@
-//! The vectors of aarch64, which every CPU of it has. Compiled for that target, not run by the project's tests.
+//! The vectors of aarch64, which every CPU of it has. The project's tests compile them for that target; they were run in
+//! an emulator.
 
 use std::arch::aarch64::*;
 
@@ -99,8 +100,8 @@ impl Vector for Neon {
     }
 
     #[inline(always)]
-    unsafe fn store_lanes(self, to: *mut u8, _pitch: usize) {
+    unsafe fn store_lanes(self, to: impl Fn(usize) -> *mut u8) {
         // SAFETY: the caller's promise.
-        unsafe { self.store(to) }
+        unsafe { self.store(to(0)) }
     }
 }
