@@ -176,10 +176,12 @@ fn tiles(random: &mut Random) -> Pair {
     };
     let tiled = format!("{array}{{1,0:{}}}", tile());
     let other_tile = tile();
-    match random.below(4) {
+    match random.below(6) {
         0 => Pair(format!("{array}{{1,0}}"), tiled),
         1 => Pair(tiled, format!("{array}{{1,0}}")),
-        2 => Pair(tiled, format!("{array}{{0,1:{other_tile}}}")),
+        2 => Pair(format!("{array}{{0,1}}"), tiled),
+        3 => Pair(tiled, format!("{array}{{0,1}}")),
+        4 => Pair(tiled, format!("{array}{{0,1:{other_tile}}}")),
         _ => {
             let padded = [rows, columns].map(|size| size + random.below(size / 8 + 1));
             let padded = listed(&padded);
