@@ -50,6 +50,7 @@ mod nest;
 mod oblong;
 mod onward;
 mod order;
+mod packed;
 mod parts;
 mod pen;
 mod pieces;

@@ -333,54 +333,18 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::Isa;
     use crate::order::Mixed;
-    use crate::plane::{At, Plane};
+    use crate::plane::Plane;
+    use crate::plane::tests::moves_as_told;
 
-    /// Moves a plane in pieces, with every instruction set, and compares all bytes of the destination with those of a naive
-    /// move. Columns lie so many bytes apart, the first of them so many behind a line.
+    /// Moves a plane in pieces.
     fn check(width: usize, rows: Axis, columns: usize, apart: usize, shift: usize, swap: bool) {
-        let mut offsets = vec![0; rows.len];
-        rows.read(0, &mut offsets);
-        let lowest = offsets.iter().min().copied().unwrap_or(0);
-        let highest = offsets.iter().max().copied().unwrap_or(0);
-        // Not a byte more than the elements have: what reads more is seen by a sanitizer.
-        let bytes = (highest - lowest) as usize + columns * width;
-        let source: Vec<u8> = (0..bytes).map(|i| (i * 37 + i / 251) as u8).collect();
-        let mut expected = vec![0xa5; shift + (columns - 1) * apart + rows.len * width + LINE];
-        for (p, &offset) in offsets.iter().enumerate() {
-            for q in 0..columns {
-                let from = (offset - lowest) as usize + q * width;
-                let to = &mut expected[shift + q * apart + p * width..][..width];
-                to.copy_from_slice(&source[from..from + width]);
-                if swap {
-                    to.reverse();
-                }
-            }
-        }
+        let order = swap.then(|| Mixed::reversal(width));
         let plane = Plane {
-            order: swap.then(|| Mixed::reversal(width)),
+            order,
             ..Plane::streaming(rows, Axis::new(columns, apart as isize), true)
         };
-        for &isa in Isa::available() {
-            let mut destination = vec![0xa5; expected.len() + LINE];
-            let start = destination.as_ptr().align_offset(LINE);
-            let destination = &mut destination[start..start + expected.len()];
-            let source = source[lowest.unsigned_abs()..].as_ptr();
-            let at = At {
-                source,
-                destination: destination[shift..].as_mut_ptr(),
-                upcoming: source,
-                aside: None,
-            };
-            // SAFETY: the source has all elements of the plane, and the destination room for them.
-            unsafe { crate::dispatch::plane(isa, &plane, width, &at) };
-            crate::simd::fence();
-            assert!(
-                destination == expected,
-                "{offsets:?}, {columns} columns of {width} bytes {apart} apart from {shift}, {isa:?}"
-            );
-        }
+        moves_as_told(&plane, width, shift);
     }
 
     /// Bytes of rows: of one piece, of some, and of a last one as short and as long as it gets.

@@ -22,10 +22,11 @@ use crate::around::Around;
 use crate::axis::{Axis, Pointers};
 use crate::cached::cached;
 use crate::order::{Mixed, Order, Same};
+use crate::packed::{self, PACKED, Packed};
 use crate::pieces::{MaybeRoom, NoRoom, Room};
 use crate::sequence::stage::Aside;
 use crate::simd::{LINE, Set, Vector};
-use crate::staged::{self, PACKED, Packed, Staged};
+use crate::staged::Staged;
 use crate::strips::Strips;
 use crate::tuning::{FAR, is_zen5};
 
@@ -71,7 +72,7 @@ pub(crate) struct Plane {
     pub(crate) large: bool,
     /// Whether its rows are read in [pieces](crate::pieces); they have a line or more.
     pub(crate) pieced: bool,
-    /// The most rows with which it is packed: see [`packed_rows`](crate::staged::packed_rows).
+    /// The most rows with which it is packed: see [`packed_rows`](crate::packed::packed_rows).
     pub(crate) most: usize,
     /// What lies behind every column.
     pub(crate) gap: Option<Gap>,
@@ -277,12 +278,11 @@ unsafe fn past<S: Set, O: Order, const W: usize>(
     room: impl MaybeRoom,
 ) {
     let shift = at.destination as usize % LINE;
-    let whole = shift.is_multiple_of(W) && plane.columns.is_multiple_of(W as isize);
     let fills = |vector| plane.fills::<W>(vector, shift);
     // SAFETY: the caller's promise, that of gaps too; each vector is no longer than a column, and 16 bytes no longer than a
     // row. Whoever gives a plane a gap has seen that its columns are longer than a line, and so than a vector.
     unsafe {
-        if !whole || plane.narrow(W, S::Quarter::BYTES) {
+        if plane.narrow(W, S::Quarter::BYTES) {
             cached::<S, O, W>(plane, order, at);
         } else if plane.packs::<W>(shift) && !fills(S::Half::BYTES) && !fills(S::Quarter::BYTES) {
             // With its gaps.
@@ -302,7 +302,7 @@ unsafe fn past<S: Set, O: Order, const W: usize>(
 
 /// # Safety
 ///
-/// As `run`; there are at least `16 / W` columns and at most `staged::TALL` rows, those of a gap included. Before a gap are
+/// As `run`; there are at least `16 / W` columns and at most `packed::TALL` rows, those of a gap included. Before a gap are
 /// more bytes than a vector has.
 unsafe fn packed<S: Set, O: Order, const W: usize>(
     plane: &Plane,
@@ -311,7 +311,7 @@ unsafe fn packed<S: Set, O: Order, const W: usize>(
     room: impl MaybeRoom,
 ) {
     type Short<'a, V, L, O, R, const W: usize> = Packed<'a, V, L, O, R, W, PACKED, 2>;
-    type Tall<'a, V, O, const W: usize> = Packed<'a, V, V, O, NoRoom, W, { staged::TALL }, 1>;
+    type Tall<'a, V, O, const W: usize> = Packed<'a, V, V, O, NoRoom, W, { packed::TALL }, 1>;
     let column = plane.rows.len * W;
     // SAFETY: the caller's promise.
     unsafe {
@@ -335,7 +335,7 @@ unsafe fn packed<S: Set, O: Order, const W: usize>(
 
 /// # Safety
 ///
-/// As `run`; there are at least `V::BYTES / W` rows and `16 / W` columns, and columns start at multiples of `W`.
+/// As `run`; there are at least `V::BYTES / W` rows and `16 / W` columns.
 unsafe fn streamed<S: Set, V: Vector, O: Order, const W: usize>(
     plane: &Plane,
     order: O,
@@ -344,7 +344,8 @@ unsafe fn streamed<S: Set, V: Vector, O: Order, const W: usize>(
 ) {
     let (line, rows, n) = (LINE / W, plane.rows.len, V::BYTES / W);
     let shift = at.destination as usize % LINE;
-    let aligned = plane.columns.is_multiple_of(LINE as isize);
+    // Columns whose elements lie in two lines can't be, which more bytes than the array's elements have may be.
+    let aligned = shift.is_multiple_of(W) && plane.columns.is_multiple_of(LINE as isize);
     let vector = PhantomData::<V>;
     let plain = |first, end| Strips::<V, O, _, W, false>::new(plane, order, at, first..end, NoRoom);
     let lines = |rows, room| Strips::<V, O, _, W, true>::new(plane, order, at, rows, room);
@@ -398,9 +399,58 @@ impl Plane {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::isa::Isa;
+
+    /// Moves a plane with every instruction set, its first column so many bytes behind a line, and compares all bytes of the
+    /// destination with those of a naive move.
+    pub(crate) fn moves_as_told(plane: &Plane, width: usize, shift: usize) {
+        let (rows, columns) = (plane.rows.offsets(), plane.columns.offsets());
+        let ends = |offsets: &[isize]| {
+            let ends = offsets
+                .iter()
+                .fold((0, 0), |(low, high), &at| (at.min(low), at.max(high)));
+            (ends.0, (ends.1 - ends.0) as usize)
+        };
+        let ((lowest, reach), (first, last)) = (ends(&rows), ends(&columns));
+        assert_eq!(first, 0, "the first column is the lowest");
+        // Not a byte more than the elements have: what reads more is seen by a sanitizer.
+        let bytes = reach + columns.len() * width;
+        let source: Vec<u8> = (0..bytes).map(|i| (i * 37 + i / 251) as u8).collect();
+        let mut expected = vec![0xa5; shift + last + rows.len() * width + LINE];
+        for (p, &row) in rows.iter().enumerate() {
+            for (q, &column) in columns.iter().enumerate() {
+                let from = (row - lowest) as usize + q * width;
+                let to = &mut expected[shift + column as usize + p * width..][..width];
+                to.copy_from_slice(&source[from..from + width]);
+                if plane.order.is_some() {
+                    to.reverse();
+                }
+            }
+        }
+        for &isa in Isa::available() {
+            let mut destination = vec![0xa5; expected.len() + LINE];
+            let start = destination.as_ptr().align_offset(LINE);
+            let destination = &mut destination[start..start + expected.len()];
+            let source = source[lowest.unsigned_abs()..].as_ptr();
+            let at = At {
+                source,
+                destination: destination[shift..].as_mut_ptr(),
+                upcoming: source,
+                aside: None,
+            };
+            // SAFETY: the source has all elements of the plane, and the destination room for them.
+            unsafe { crate::dispatch::plane(isa, plane, width, &at) };
+            crate::simd::fence();
+            assert!(
+                destination == expected,
+                "{} rows, {} columns of {width} bytes from {shift}, {isa:?}: {plane:?}",
+                rows.len(),
+                columns.len()
+            );
+        }
+    }
 
     #[test]
     fn large_planes_of_rows_far_apart_are_read_in_pieces_on_a_zen_5() {
@@ -456,7 +506,7 @@ mod tests {
                     let at = skip + (i % columns * rows + i / columns) * width;
                     expected[at..at + width].copy_from_slice(element);
                 }
-                for most in [PACKED, staged::TALL] {
+                for most in [PACKED, packed::TALL] {
                     let down = Axis::new(rows, (columns * width) as isize);
                     let along = Axis::new(columns, (rows * width) as isize);
                     let plane = Plane {

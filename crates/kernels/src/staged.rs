@@ -1,27 +1,24 @@
 //! Planes whose columns do not start on cache lines, written by whole lines all the same.
 //!
-//! Blocks are transposed into a stage in the caches and streamed from there. There are two ways:
-//!
-//! - Columns that lie side by side are packed: as many as fit are staged as they will lie, and their whole lines
-//!   streamed.
-//! - Otherwise each column has its own shift against the lines. A strip is staged with the rows just before it, and of
-//!   each column those lines are streamed that end in the strip. The price is that these rows are read twice, the second
-//!   time from the cache. Before the first row of a column that another one ends at lie that one's last rows, so that a line
-//!   that both have a part in is written once, too.
+//! Blocks are transposed into a stage in the caches and streamed from there; see [`Packed`](crate::packed::Packed) for
+//! columns that lie side by side. Others have each its own shift against the lines. Of each those lines are streamed that end
+//! in the strip that is staged. The last rows of the strip, a line of each column, are kept for the next one, which has the
+//! rest of that line. Before the first row of a column that another one ends at lie that one's last rows, so that a line that
+//! both have a part in is written once, too.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::ptr::copy_nonoverlapping;
 
 use crate::ahead::{AHEAD, Ahead};
-use crate::axis::{Axis, Pointers};
-use crate::block::{Listed, Places, Steps, block, tile};
+use crate::axis::Pointers;
+use crate::block::{Listed, Steps, tile};
 use crate::order::Order;
-use crate::pen::Pen;
-use crate::pieces::{MaybeRoom, bring, places};
-use crate::plane::{At, PAGE, Plane};
-use crate::simd::{LINE, Vector, Work, own, prefetch};
+use crate::pieces::{MaybeRoom, places};
+use crate::plane::{At, Plane};
+use crate::simd::{LINE, Vector, Work, prefetch};
 use crate::strips::{even, strip};
-use crate::tuning::{Caches, followed, is_zen, is_zen5};
+use crate::tuning::{followed, is_zen, is_zen5};
 
 /// Bytes of the stage: a strip, a line and a skew, for as many columns as a line has elements.
 const STAGE: usize = 40 << 10;
@@ -32,9 +29,15 @@ const ROWS: usize = 9 * LINE;
 #[repr(align(64))]
 struct Staging(MaybeUninit<[u8; STAGE]>);
 
-/// The most columns that a strip goes along: then the rows that the next strip reads again, a line of each column, are
-/// still in the second-level cache.
-const PANEL: usize = 4096;
+/// The last lines of the columns of a panel, for the next strip.
+#[repr(align(64))]
+struct Kept(MaybeUninit<[[u8; LINE]; MOST]>);
+
+/// The most columns that a strip goes along: then what is kept of them is still in the second-level cache when the next strip
+/// comes to it.
+const PANEL: usize = 2048;
+/// More than any panel has.
+const MOST: usize = PANEL + 16;
 /// And those of pairs and quads on a Zen 4. Each column lies on pages of its own, which all strips write to: where a host gives
 /// pages of 4 KiB, whatever a program asks for, those of 4096 columns are looked up anew by every strip. So
 /// f32[4001,5003]{0,1:PAD(4096,5120)} to rows took 1.07 to 1.17 times as long, bf16[9001,4003] to columns 1.10 to 1.12; bytes and
@@ -54,7 +57,7 @@ fn panel(width: usize, left: usize) -> usize {
 ///
 /// # Safety (of `work`)
 ///
-/// As `run`; both axes are at least as long as a vector, and all columns aligned to `W`.
+/// As `run`; both axes are at least as long as a vector.
 pub(crate) struct Staged<'a, V, O, R, const W: usize> {
     pub(crate) plane: &'a Plane,
     pub(crate) order: O,
@@ -132,6 +135,9 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize> Staged<'_, V, O, R, W> {
         assert!(line * pitch <= STAGE && line + strip <= ROWS);
         let mut stage = Staging(MaybeUninit::uninit());
         let stage = stage.0.as_mut_ptr().cast::<u8>();
+        let mut kept = Kept(MaybeUninit::uninit());
+        let kept = kept.0.as_mut_ptr().cast::<u8>();
+        assert!(columns <= MOST);
         let (mut from, mut next) = (Pointers::<ROWS>::new(), Pointers::<ROWS>::new());
         let mut to = Pointers::<LINE>::new();
         // Position i of a stage column is row p0 - line + i. Before the plane's first row are the last ones of the column
@@ -151,7 +157,7 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize> Staged<'_, V, O, R, W> {
         if let Some(pieces) = &pieces {
             // SAFETY: all bytes of these rows are readable, those of a column before too, as `wraps` has seen. A line of each is, as
             // `pieced` says; of a last panel that is narrower, there are the columns before it. The CPU has `V`.
-            unsafe { pieces.begin::<V>(&next, bytes) };
+            unsafe { pieces.begin::<V>(&next[if wraps { 0 } else { line }..], bytes) };
         }
         // Rows of bytes are many: what comes next is asked for while lines are written, not while others are read. So a Zen 4 takes
         // 13.2 ms for u8[2117,60513] to columns, and 14.3 otherwise; of pairs and longer ones as long or longer.
@@ -164,30 +170,38 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize> Staged<'_, V, O, R, W> {
             } else {
                 load(0, upcoming, &mut next);
             }
-            // Rows that no line of this strip needs are not transposed.
-            let (low, high) = (
-                if p0 == 0 && !wraps { line } else { 0 },
-                (line + strip).min(line + rows - p0.min(rows)),
-            );
-            let high = high.max(low + 1).next_multiple_of(n);
+            // The rows before the strip are kept, but for those before the first one; and rows that no line needs are not transposed.
+            let low = if p0 == 0 && wraps { 0 } else { line };
+            let high = (line + strip).min(line + rows - p0.min(rows));
+            let high = high.max(line + 1).next_multiple_of(n);
+            let (kept_before, keeps) = (p0 > 0, p0 + strip < rows + line);
             let ahead = Ahead::staged(&from[line..], &next[line..], bytes, onward);
-            let more = if p0 + strip < rows + line {
-                &next[..]
-            } else {
-                &[]
-            };
+            let more = if keeps { &next[line..] } else { &[] };
             let mut walk = plane.columns.cursor(first);
             let mut q = 0;
             while q < columns {
                 let pieces = pieces.as_ref();
-                let feed = pieces.map(|p| p.feed::<V>(&from, more, q * W, bytes));
-                let (places, start, end) = places(&feed, &from, bytes);
+                let feed = pieces.map(|p| p.feed::<V>(&from[low..], more, q * W, bytes));
+                let (places, start, end) = places(&feed, &from[low..], bytes);
                 let stop = end / W;
                 while q < stop {
                     let mut breadth = line.min(stop - q);
+                    // Columns that this strip has written, and kept a later line of.
+                    let mut again = 0;
                     if breadth < 16 / W {
-                        (q, breadth) = (stop - 16 / W, 16 / W);
+                        again = 16 / W - breadth;
+                        (q, breadth) = (q - again, 16 / W);
                         walk = plane.columns.cursor(first + q);
+                    }
+                    if kept_before {
+                        for c in again..breadth {
+                            // SAFETY: `kept` has a line for each column of the panel, which the strip before has written, as it did not end
+                            // the plane, and the stage one more for each of a block than the strip has.
+                            unsafe {
+                                let before = kept.add((q + c) * LINE);
+                                copy_nonoverlapping(before, stage.add(c * pitch), LINE);
+                            }
+                        }
                     }
                     to.take(&mut walk, destination, breadth);
                     if wraps && p0 == 0 && feed.is_none() {
@@ -196,14 +210,13 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize> Staged<'_, V, O, R, W> {
                         }
                     }
                     let rows_of = Listed {
-                        places: &places[low..],
+                        places,
                         offset: q * W - start,
                     };
-                    // SAFETY: `places` are line + strip pointers to rows of the plane, or to their pieces, and `high` is at most
-                    // that. Where columns wrap,
-                    // the first ones are an element before their rows: of the first column that is no element of the plane, but
-                    // behind its lowest one, as `wraps` has seen, and so readable. The stage has as many columns as a line has
-                    // elements, of pitch bytes each.
+                    // SAFETY: `places` are the pointers from `low` on to line + strip rows of the plane, or to their pieces, and `high` is at
+                    // most that. Where columns wrap, the first ones are an element before their rows: of the first column that is no
+                    // element of the plane, but behind its lowest one, as `wraps` has seen, and so readable. The stage has as many
+                    // columns as a line has elements, of pitch bytes each.
                     unsafe {
                         let to = Steps {
                             base: stage.add(low * W),
@@ -217,48 +230,62 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize> Staged<'_, V, O, R, W> {
                         });
                     }
                     let share = (line + strip).div_ceil(breadth);
-                    for (c, &to) in to.iter().enumerate() {
+                    for (c, &to) in to.iter().enumerate().skip(again) {
                         if let Some(feed) = &feed {
                             // SAFETY: as of those that `begin` copied: rows of this strip or of the next one.
                             unsafe { feed.copy(share) };
                         } else if late {
                             ahead.ask((c * share).min(strip)..((c + 1) * share).min(strip), q * W);
                         }
-                        let shift = to as usize % LINE / W;
+                        let shift = to as usize % LINE;
                         // Whether no column ends where this one begins, and none begins where it ends.
                         let column = first + q + c;
                         let opens = !wraps || column == 0;
                         let closes = !wraps || column + 1 == plane.columns.len;
-                        // Line j of the strip holds rows p0 + j * line - shift and on. These are whole, or made so by columns beside.
-                        let cut = if opens { shift.saturating_sub(p0) } else { 0 };
-                        let begins = cut.div_ceil(line).min(lines);
-                        let after = (rows + shift).saturating_sub(p0) / line;
+                        // Line j of the strip holds bytes begin + j * LINE - shift and on of the column. These are whole, or made so by
+                        // columns beside.
+                        let (begin, end) = (p0 * W, rows * W);
+                        let cut = if opens {
+                            shift.saturating_sub(begin)
+                        } else {
+                            0
+                        };
+                        let begins = cut.div_ceil(LINE).min(lines);
+                        let after = (end + shift).saturating_sub(begin) / LINE;
                         let whole = begins..after.clamp(begins, lines);
+                        let staged = stage.wrapping_add(c * pitch);
                         // SAFETY: lines `..lines`, shifted back by less than one, are in a stage's column, which has one more. Those from
-                        // `whole.start` on begin with a row of this column, or where it does not open with the last ones of the column
+                        // `whole.start` on begin with a byte of this column, or where it does not open with the last ones of the column
                         // before, which lies there and was staged with it; those before `whole.end` end with one of this column. So all
                         // their bytes are writable, and they are aligned by the choice of `shift`. The CPU has `V`.
                         unsafe {
-                            let staged = stage.add(c * pitch + (line - shift) * W);
-                            let to =
-                                to.wrapping_offset((p0 as isize - shift as isize) * W as isize);
+                            let staged = staged.add(LINE - shift);
+                            let to = to.wrapping_offset(begin as isize - shift as isize);
                             for at in (whole.start * LINE..whole.end * LINE).step_by(V::BYTES) {
                                 V::load(staged.add(at)).stream(to.wrapping_add(at).cast_mut());
                             }
                         }
                         for j in (0..whole.start).chain(whole.end..lines) {
-                            let at = p0 + j * line;
-                            let begin = at.max(shift) - shift;
-                            let end = (at + line).max(shift).min(rows + shift) - shift;
-                            if begin < end && (at < shift || closes) {
-                                // SAFETY: rows `begin..end` are of the column, so writable, and of line j, which the stage has.
+                            let at = begin + j * LINE;
+                            let from = at.max(shift) - shift;
+                            let stop = (at + LINE).max(shift).min(end + shift) - shift;
+                            if from < stop && (at < shift || closes) {
+                                // SAFETY: bytes `from..stop` are of the column, so writable, and of line j, which the stage has.
                                 unsafe {
-                                    std::ptr::copy_nonoverlapping(
-                                        stage.add(c * pitch + (line + begin - p0) * W),
-                                        to.add(begin * W).cast_mut(),
-                                        (end - begin) * W,
+                                    copy_nonoverlapping(
+                                        staged.add(LINE + from - begin),
+                                        to.add(from).cast_mut(),
+                                        stop - from,
                                     );
                                 }
+                            }
+                        }
+                        if keeps {
+                            // SAFETY: the stage has a line more than the strip for each column of a block, and `kept` one for each of the
+                            // panel.
+                            unsafe {
+                                let last = staged.add(lines * LINE);
+                                copy_nonoverlapping(last, kept.add((q + c) * LINE), LINE);
                             }
                         }
                     }
@@ -274,271 +301,11 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize> Staged<'_, V, O, R, W> {
     }
 }
 
-/// The most rows of a plane that is packed in the first-level cache,
-pub(crate) const PACKED: usize = 256;
-/// and of one that is packed in the second-level one.
-pub(crate) const TALL: usize = 2048;
-
-/// The most rows of a plane of elements of so many bytes that is packed on this CPU. More than the first-level cache has
-/// room for are where the CPU's prefetcher follows them all, and the second-level cache has room for the stage, and in every
-/// row for a line and those that are asked for. Where it follows few, strips of these are better from some lines of each
-/// column on, as long as a strip reads fewer rows again than it has.
-pub(crate) fn packed_rows(width: usize) -> usize {
-    match followed() {
-        usize::MAX => (Caches::of_this_cpu().second / (2 * AHEAD)).clamp(PACKED, TALL),
-        followed if LINE / width < followed => LINES * LINE / width,
-        _ => PACKED,
-    }
-}
-
-/// Lines of a column that is better written by strips: on a Granite Rapids, f32[90,300007] to columns takes 13.1 ms packed
-/// and 12.0 ms in strips, f32[66,600001] 18.4 and 19.0 ms.
-const LINES: usize = 5;
-
-/// Bytes of columns that are staged at once, unless a line of the source is more.
-const GROUP: usize = 8 << 10;
-
-/// Bytes of a column from which on each is staged on lines of its own, an odd number of them.
-const APART: usize = 1 << 10;
-
-/// What is staged at once: at most a line of the source, of all rows, and two lines more for each column.
-#[repr(align(4096))]
-struct Group<const ROWS: usize>(MaybeUninit<(Lines<ROWS>, Lines<{ 2 * LINE }>)>);
-
-type Lines<const N: usize> = [[u8; LINE]; N];
-
-/// How many columns of so many bytes are staged: at least those of a line of the source.
-fn group(column: usize, line: usize) -> usize {
-    (GROUP / column / line * line).clamp(line, LINE)
-}
-
-/// Where so many columns are staged: side by side, but not across pages, as a store that goes into two waits until what was
-/// streamed before is written, 95 ns on a Zen 4. By two threads there f32[25,800001] to columns takes 3.5 ms so, 4.5 otherwise,
-/// bf16[33,1000001] 3.1 and 4.7.
-fn in_pages(column: usize, columns: usize) -> Axis {
-    if column > APART {
-        return Axis::new(columns, ((column.div_ceil(LINE) | 1) * LINE) as isize);
-    }
-    let in_page = PAGE / column;
-    let mut axis = Axis::new(in_page.min(columns), column as isize);
-    if columns > in_page {
-        axis.join(columns.div_ceil(in_page), PAGE as isize);
-    }
-    axis
-}
-
-/// Streams columns that lie side by side in the destination, as many as fit a stage at once.
-///
-/// A load of what was just stored would wait until all streaming stores before it are done. So what was staged is streamed
-/// one group of columns later, from the other of two `STAGES`; unless a group is so large that its first bytes have long
-/// been stored when its last ones are.
-///
-/// # Safety (of `work`)
-///
-/// As `run`, where the CPU has `L` too; there are at least `16 / W` columns and at most `ROWS` rows, those of a gap included.
-/// Before a gap are more bytes than `V` has.
-pub(crate) struct Packed<'a, V, L, O, R, const W: usize, const ROWS: usize, const STAGES: usize> {
-    plane: &'a Plane,
-    order: O,
-    at: &'a At,
-    room: R,
-    /// The vectors of blocks, and those of lines.
-    vectors: PhantomData<(V, L)>,
-}
-
-impl<'a, V, L, O, R, const W: usize, const ROWS: usize, const STAGES: usize>
-    Packed<'a, V, L, O, R, W, ROWS, STAGES>
-{
-    pub(crate) fn new(plane: &'a Plane, order: O, at: &'a At, room: R) -> Self {
-        let vectors = PhantomData;
-        Packed {
-            plane,
-            order,
-            at,
-            room,
-            vectors,
-        }
-    }
-}
-
-impl<V, L, O, R, const W: usize, const ROWS: usize, const STAGES: usize> Work
-    for Packed<'_, V, L, O, R, W, ROWS, STAGES>
-where
-    R: MaybeRoom,
-    V: Vector,
-    L: Vector,
-    O: Order,
-{
-    #[inline(always)]
-    unsafe fn work(self) {
-        let Packed {
-            plane,
-            order,
-            at,
-            mut room,
-            ..
-        } = self;
-        let (rows, columns) = (plane.rows.len, plane.columns.len);
-        // With the gap.
-        let column = plane.pitch(W);
-        let line = LINE / W;
-        let group = group(column, line);
-        // A column that a vector holds is stored as a whole vector, over whose end the next one is stored.
-        let n = V::BYTES / W;
-        const { assert!(GROUP + V::BYTES <= ROWS * LINE && (STAGES == 1 || STAGES == 2)) };
-        const { assert!(align_of::<Group<ROWS>>() == PAGE) };
-        let mut stages = [const { Group::<ROWS>(MaybeUninit::uninit()) }; STAGES];
-        let staged = in_pages(column, group);
-        let [one, last] = [0, STAGES - 1].map(|i| {
-            let mut columns = Pointers::<LINE>::new();
-            let stage = stages
-                .as_mut_ptr()
-                .wrapping_add(i)
-                .cast_const()
-                .cast::<u8>();
-            columns.take(&mut staged.cursor(0), stage, group);
-            columns
-        });
-        let (mut stage, mut other) = (&one, &last);
-        if let Some(gap) = plane.gap {
-            // Here they stay, behind columns that come and go.
-            for column in one.iter().chain(last.iter()) {
-                // SAFETY: the place is one of `in_pages`, whose `group` columns, gaps included, lie in the stage and apart: of all that
-                // may be packed a test sees that. The gap's bytes are the last ones of its column, behind `rows` elements.
-                unsafe { gap.fill(column.cast_mut().add(rows * W)) };
-            }
-        }
-        let (mut from, mut next) = (Pointers::<ROWS>::new(), Pointers::<ROWS>::new());
-        from.take(&mut plane.rows.cursor(0), at.source, rows.max(n));
-        next.take(&mut plane.rows.cursor(0), at.upcoming, rows);
-        let onward = plane.is_run(columns * W, at);
-        let bytes = columns * W;
-        let ahead = Ahead::new(&from[..rows], &next, bytes, onward, false);
-        let pieces = room.pieces::<ROWS>(rows.max(n), group * W);
-        if let Some(pieces) = &pieces {
-            // SAFETY: all bytes of these rows are readable, and a line of each, as `pieced` says; the CPU has `V`.
-            unsafe { pieces.begin::<V>(&from, bytes) };
-        }
-        // The last line is written in part where columns end inside it: by then it is there.
-        let mut last = [0];
-        plane.columns.read(columns as isize - 1, &mut last);
-        let end = at.destination.wrapping_offset(last[0]).wrapping_add(column);
-        if !(end as usize).is_multiple_of(LINE) {
-            own(end);
-        }
-        let mut walk = plane.columns.cursor(0);
-        // The columns that are staged, and those that were before.
-        let (mut to, mut before) = (Pointers::<LINE>::new(), Pointers::<LINE>::new());
-        // SAFETY: the CPU has `L`.
-        let mut pen = unsafe { Pen::<L>::new() };
-        let mut q = 0;
-        while q < columns {
-            let pieces = pieces.as_ref();
-            let feed = pieces.map(|p| p.feed::<V>(&from, &[], q * W, bytes));
-            let (places, start, end) = places(&feed, &from, bytes);
-            let stop = end / W;
-            while q < stop {
-                let mut count = group.min(stop - q);
-                if count < 16 / W {
-                    (q, count) = (stop - 16 / W, 16 / W);
-                    walk = plane.columns.cursor(q);
-                }
-                std::mem::swap(&mut stage, &mut other);
-                to.take(&mut walk, at.destination, count);
-                let mut c = 0;
-                while c < count {
-                    let breadth = line.min(count - c).max(16 / W);
-                    c = c.min(count - breadth);
-                    let offset = (q + c) * W - start;
-                    let of = Listed { places, offset };
-                    // SAFETY: all rows and columns q + c.. are of the plane, and readable. `c + breadth` is at most `count`, and that at
-                    // most `group`, so many places the list has. Each is one of `in_pages`: a column, and a vector, fit the stage there,
-                    // which is no part of either side.
-                    unsafe {
-                        let to = Listed {
-                            places: &stage[c..],
-                            offset: 0,
-                        };
-                        if rows <= n {
-                            bring(&feed, &ahead, 0..rows, offset);
-                            let mut b = 0;
-                            while b < breadth {
-                                b = b.min(breadth - 16 / W);
-                                block::<V, W>(
-                                    |i| of.at(i).add(b * W),
-                                    |m, v| order.mix(v).store(to.at(b + m).cast_mut()),
-                                );
-                                b += 16 / W;
-                            }
-                        } else {
-                            tile::<V, W, false>(
-                                of,
-                                rows,
-                                to,
-                                breadth,
-                                order,
-                                #[inline(always)]
-                                |r| bring(&feed, &ahead, r, offset),
-                            );
-                        }
-                    }
-                    c += breadth;
-                }
-                if STAGES == 1 {
-                    before.clone_from(&to);
-                }
-                // SAFETY: these columns are staged.
-                unsafe { copy_columns(&mut pen, other, &before, column) };
-                before.clone_from(&to);
-                q += count;
-            }
-            if let Some(feed) = feed {
-                // SAFETY: as of those that `begin` copied.
-                unsafe { feed.finish() };
-            }
-        }
-        // SAFETY: as before; the pen copied to columns of the plane.
-        unsafe {
-            if STAGES == 2 {
-                copy_columns(&mut pen, stage, &before, column);
-            }
-            pen.lift();
-        }
-    }
-}
-
-/// Copies staged columns of so many bytes to their places. A function, as a closure that is called twice is not always
-/// compiled for the instruction set.
-///
-/// # Safety
-///
-/// As [`Pen::copy`]: the columns are staged at these places, no fewer than there are to go to, which are writable.
-#[inline(always)]
-unsafe fn copy_columns<L: Vector>(
-    pen: &mut Pen<L>,
-    staged: &[*const u8],
-    to: &[*const u8],
-    column: usize,
-) {
-    // Columns of one round of the innermost loop are one run; a new round starts another, as does another page of the stage.
-    let follows =
-        |places: &[*const u8], end: usize| places[end] == places[end - 1].wrapping_add(column);
-    let mut first = 0;
-    while first < to.len() {
-        let mut end = first + 1;
-        while end < to.len() && follows(to, end) && follows(staged, end) {
-            end += 1;
-        }
-        // SAFETY: columns first..end are side by side, in the stage and in the destination. So by the caller's promise as many bytes
-        // as they have are readable at the first one's place in the stage, and writable where it goes, and the CPU has `L`.
-        unsafe { pen.copy(staged[first], to[first].cast_mut(), (end - first) * column) };
-        first = end;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::axis::Axis;
+    use crate::plane::tests::moves_as_told;
 
     /// No panel is narrower than 16 bytes of a row, or much wider than there is room for.
     #[test]
@@ -562,34 +329,45 @@ mod tests {
         }
     }
 
-    /// Those of all widths, and of as many rows as may be packed in either cache.
+    /// Columns of so many rows, strips and parts of them, that begin anywhere in a line, apart and side by side.
     #[test]
-    fn staged_columns_lie_in_their_stage_and_short_ones_in_a_page() {
-        const STAGES: [(usize, usize); 2] = [
-            (PACKED, size_of::<Group<PACKED>>()),
-            (TALL, size_of::<Group<TALL>>()),
-        ];
-        for (rows, stage) in STAGES {
-            for width in [1, 2, 4, 8, 16] {
-                for column in (1..=rows).map(|rows| rows * width) {
-                    let columns = group(column, LINE / width);
-                    for vector in [16, 32, 64] {
-                        let mut places = Pointers::<LINE>::new();
-                        let axis = in_pages(column, columns);
-                        places.take(&mut axis.cursor(0), std::ptr::null(), columns);
-                        let mut end = 0;
-                        for place in places.iter().map(|&place| place as usize) {
-                            let stored = column.max(vector);
-                            assert!(
-                                place >= end && place + stored <= stage,
-                                "{column}, {vector}"
-                            );
-                            let is_whole = place / PAGE == (place + stored - 1) / PAGE;
-                            assert!(is_whole || column > APART, "{column}, {vector}: {place}");
-                            end = place + column;
+    fn columns_are_staged_wherever_they_begin() {
+        for width in [1, 2, 4, 8, 16] {
+            let line = LINE / width;
+            for rows in [4 * line, 5 * line + 1, 16 * line - 1, 21 * line + line / 2] {
+                // The last columns of a strip are fewer than 16 bytes have, and more than a line's.
+                for columns in [line + 1, 3 * line - 1] {
+                    for (shift, gap) in [(0, 1), (1, 0), (7, 3 * width), (63, LINE + 5)] {
+                        let rows = Axis::new(rows, ((columns + 2) * width + 1) as isize);
+                        let pitch = (rows.len * width + gap) as isize;
+                        for pieced in [false, columns * width >= LINE] {
+                            let columns = Axis::new(columns, pitch);
+                            let mut plane = Plane::streaming(rows, columns, pieced);
+                            plane.most = 0;
+                            moves_as_told(&plane, width, shift);
                         }
                     }
                 }
+            }
+        }
+    }
+
+    /// More columns than a panel has: what is kept of each is its own.
+    #[test]
+    fn panels_of_columns_are_staged_one_after_another() {
+        for (width, columns) in [
+            (1, 2 * PANEL + 5),
+            (2, 3 * PANEL),
+            (4, 2 * PANEL + 1),
+            (8, PANEL + 9),
+        ] {
+            let line = LINE / width;
+            let rows = Axis::new(9 * line + 1, (columns * width) as isize);
+            for gap in [0, width + 1] {
+                let columns = Axis::new(columns, (rows.len * width + gap) as isize);
+                let mut plane = Plane::streaming(rows, columns, false);
+                plane.most = 0;
+                moves_as_told(&plane, width, 3 * width);
             }
         }
     }

@@ -7,10 +7,10 @@ use crate::cell::Cell;
 use crate::crowded;
 use crate::nest::{Loop, Loops};
 use crate::order::{Mixed, Unit};
+use crate::packed::packed_rows;
 use crate::plane::{Plane, WALK};
 use crate::runs::Runs;
 use crate::simd::LINE;
-use crate::staged::packed_rows;
 use crate::tuning::{Caches, followed, is_zen5, waits};
 use crate::{weave, zip};
 

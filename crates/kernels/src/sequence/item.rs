@@ -3,12 +3,12 @@
 use super::{DEPTH, Leaf};
 use crate::fill::Fill;
 use crate::nest::{Loop, Loops, Nest};
+use crate::packed::PACKED;
 use crate::plane::Gap;
 use crate::prepared::Prepared;
 use crate::runs::PIECE;
 use crate::simd::LINE;
 use crate::spaced::Spaced;
-use crate::staged::PACKED;
 use crate::tuning::followed;
 
 /// Bytes of a run of the destination from which on it is worth streaming though it cuts lines.
@@ -81,13 +81,9 @@ impl Item {
         self.width * self.loops.iter().map(|l| l.extent).product::<usize>()
     }
 
-    pub(super) fn width(&self) -> usize {
-        self.width
-    }
-
-    /// The bytes of a column, where it is a transpose.
-    pub(super) fn column(&self) -> Option<isize> {
-        column(&self.loops, self.width)
+    /// Its columns, where it is a transpose.
+    pub(super) fn column(&self) -> Option<Column> {
+        Column::find(&self.loops, self.width)
     }
 
     /// Whether it copies runs.
@@ -180,6 +176,9 @@ impl Item {
     /// A transpose with what a fill has behind its columns, if it has all that is between each and the next one, and both
     /// together are at most `most` elements.
     fn with_gaps(&self, padding: &Item, pattern: usize, fill: &Fill, most: usize) -> Option<Item> {
+        if self.is_of_runs() {
+            return None;
+        }
         self.column()?;
         let ((column, around), (bytes, places)) = (self.runs(), padding.runs());
         let fits = padding.destination == self.destination + column
@@ -270,18 +269,46 @@ impl Item {
 /// Whether this is a transpose whose columns cut lines, are too long for a plane to stage whole, and have in a line alone
 /// as many rows as the CPU's prefetcher follows.
 pub(super) fn is_tall(nest: &Nest) -> bool {
-    let cuts = |l: &Loop| l.source == nest.width as isize && l.destination % LINE as isize != 0;
-    column(&nest.loops, nest.width).is_some_and(|bytes| bytes > (PACKED * nest.width) as isize)
-        && LINE / nest.width >= followed()
-        && nest.loops.iter().any(cuts)
+    Column::find(&nest.loops, nest.width).is_some_and(|Column { element, bytes }| {
+        let cuts = |l: &Loop| l.source == element && l.destination % LINE as isize != 0;
+        bytes > PACKED as isize * element
+            && LINE / element as usize >= followed()
+            && nest.loops.iter().any(cuts)
+    })
 }
 
-/// The bytes of a column, where this is a transpose.
-fn column(loops: &[Loop], width: usize) -> Option<isize> {
-    let unit = width as isize;
-    let (rows, around) = loops.split_last()?;
-    let turns = rows.destination == unit && around.iter().any(|l| l.source == unit);
-    turns.then_some(rows.extent as isize * unit)
+/// What a transpose writes from front to back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Column {
+    /// Bytes of what changes places: an element, or so short a run that it is moved as one.
+    pub(super) element: isize,
+    /// Bytes of all that follow one another.
+    pub(super) bytes: isize,
+}
+
+impl Column {
+    /// The longest run that is moved as an element.
+    const ELEMENT: isize = 16;
+
+    /// Those of loops around elements of `width` bytes, outermost first, where these turn.
+    pub(super) fn find(loops: &[Loop], width: usize) -> Option<Column> {
+        let (mut element, mut loops) = (width as isize, loops);
+        while let Some((run, around)) = loops.split_last()
+            && (run.source, run.destination) == (element, element)
+        {
+            (element, loops) = (element * run.extent as isize, around);
+        }
+        let moved = element <= Self::ELEMENT && (element as usize).is_power_of_two();
+        let (rows, around) = loops.split_last().filter(|_| moved)?;
+        let turns = rows.destination == element && around.iter().any(|l| l.source == element);
+        let mut bytes = element;
+        for l in loops.iter().rev() {
+            if l.destination == bytes && l.source != element {
+                bytes *= l.extent as isize;
+            }
+        }
+        turns.then_some(Column { element, bytes })
+    }
 }
 
 /// The items with the largest one that moves, a transpose, and the fill of what lies behind its columns as one, and the bytes

@@ -27,12 +27,12 @@ use crate::error::{Buffer, NestError};
 use crate::fill::Fill;
 use crate::isa::Isa;
 use crate::movement::Move;
+use crate::packed::packed_rows;
 use crate::prepared::Prepared;
 use crate::recode::Scratch;
 use crate::simd::{LINE, fence};
-use crate::staged::packed_rows;
 use crate::tuning::{Caches, Tuning, Written, followed, is_zen5};
-use item::{Item, RUN};
+use item::{Column, Item, RUN};
 use order::{How, Maker};
 use run::Run;
 use stage::{Ask, Narrow, STAGE, Stage};
@@ -50,6 +50,9 @@ const REST: usize = 16;
 /// Bytes of columns that are short: a plane that streams would spend its time with the lines that they share with what lies
 /// between them.
 const SHORT: isize = 1 << 10;
+/// And where the CPU's prefetcher does not follow all rows: from `T(8,128)` to columns an Emerald Rapids takes 9.3 ms for
+/// f32[301,60013] in a stage and 14.3 as a plane, 11.9 and 12.0 for f32[801,20011]; a Zen 4 9.9 and 10.3, 10.4 and 7.6.
+const FOLLOWED_SHORT: isize = 2 << 10;
 /// Bytes of a band of columns that are written with the gaps behind them, without a stage: long, as rows are read across it.
 const LONG: usize = 1 << 20;
 /// The most leaves for each item, on average: more mean that the items do not interleave in order.
@@ -133,10 +136,11 @@ struct Sizes {
     band: usize,
     /// Those of a wide stage.
     wide: usize,
-    /// Whether columns of nearly everything are put together only if they are short, and in a wide stage, as reading in bits is
-    /// slow: where the CPU's prefetcher does not follow all that is read, and on a Zen 5, where f32[2001,9003] from `T(8,128)` to
-    /// columns takes 9.6 ms in a stage and 4.7 as a plane.
+    /// Whether columns are put together in a wide stage alone, as reading in bits is slow: where the CPU's prefetcher does not
+    /// follow all that is read, and on a Zen 5.
     gathers: bool,
+    /// Those of a short column, at most.
+    short: isize,
     /// Those of columns that are written with the gaps behind them, and the most elements of both together: none where wide
     /// stages do better.
     long: usize,
@@ -181,6 +185,10 @@ impl Sequence {
             band: second / 4,
             wide: second / 6,
             gathers: followed() < usize::MAX || is_zen5(),
+            short: match followed() {
+                usize::MAX => SHORT,
+                _ => FOLLOWED_SHORT,
+            },
             long: LONG,
             most: if followed() == usize::MAX {
                 packed_rows(1)
@@ -277,10 +285,14 @@ impl Sequence {
         let joins = joined.is_some();
         let found = joined.or_else(|| match columns {
             _ if !shared && !single => None,
-            Some(bytes) if sizes.gathers => {
-                let short = bytes <= SHORT || LINE / largest.width() >= followed();
-                short.then(|| order(How { run: RUN, ..wide })).flatten()
+            // Long ones are a plane's, unless it would have to follow too many rows: f32[2001,9003] from `T(8,128)` to columns takes a
+            // Zen 5 9.6 ms in a stage and 4.7 as a plane, f32[1801,9003] a Zen 4 12.1 and 6.2.
+            Some(Column { element, bytes })
+                if bytes > sizes.short && LINE / (element as usize) < followed() =>
+            {
+                None
             }
+            Some(_) if sizes.gathers => order(How { run: RUN, ..wide }),
             _ => {
                 let found = order(narrow);
                 let ample = |(nodes, _): &(Vec<Node>, How)| total / entries(nodes) >= AMPLE;

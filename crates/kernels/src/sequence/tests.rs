@@ -90,6 +90,7 @@ const SIZES: Sizes = Sizes {
     band: 64 << 10,
     wide: 340 << 10,
     gathers: false,
+    short: SHORT,
     long: 512 << 10,
     most: 0,
     kept: [0; 3],
@@ -110,6 +111,99 @@ fn a_wide_stage_is_written_while_the_next_band_is_put_together() {
     columns_in_bands(2, (73, 3001), 10, sizes, wide);
     columns_in_bands(4, (67, 1511), 0, sizes, wide);
     columns_in_bands(16, (61, 509), 3, sizes, wide);
+}
+
+/// What is behind a ragged tile or none, of single elements and of pairs, of rows of a tile and of all tiles.
+#[test]
+fn columns_are_all_that_is_written_from_front_to_back() {
+    let l = |extent, source, destination| Loop {
+        extent,
+        source,
+        destination,
+    };
+    let column = |element, bytes| Some(Column { element, bytes });
+    let cases = [
+        // Rows of bytes to columns.
+        (1, vec![l(70, 1, 901), l(901, 70, 1)], column(1, 901)),
+        // T(8,128) of quads, all rows but a ragged one.
+        (
+            4,
+            vec![
+                l(39, 4096, 2_048_512),
+                l(128, 4, 16004),
+                l(500, 163_840, 32),
+                l(8, 512, 4),
+            ],
+            column(4, 16000),
+        ),
+        // T(8,128)(2,1) of pairs; and of elements of twelve bytes in runs of three quads, which no kernel takes for one.
+        (
+            2,
+            vec![
+                l(128, 4, 8002),
+                l(500, 145_408, 16),
+                l(4, 512, 4),
+                l(2, 2, 2),
+            ],
+            column(4, 8000),
+        ),
+        (
+            4,
+            vec![l(128, 12, 9000), l(700, 1536, 12), l(3, 4, 4)],
+            None,
+        ),
+        // Runs that change places; columns of which others lie between.
+        (
+            4,
+            vec![l(100, 64, 6400), l(100, 6400, 64), l(16, 4, 4)],
+            None,
+        ),
+        (
+            4,
+            vec![l(100, 4, 4000), l(10, 8000, 400), l(50, 400, 4)],
+            column(4, 200),
+        ),
+        (4, vec![l(10, 800, 400), l(100, 4, 4)], None),
+    ];
+    for (width, loops, expected) in cases {
+        assert_eq!(Column::find(&loops, width), expected, "{width}: {loops:?}");
+    }
+}
+
+/// Rows of tiles behind which a ragged one lies: columns of more bytes than a short one are a plane's, however they are tiled;
+/// others are put together.
+#[test]
+fn long_columns_of_ragged_tiles_are_not_put_together() {
+    const COLUMNS: usize = 1283;
+    let l = |extent, source: usize, destination: usize| Loop {
+        extent,
+        source: source as isize,
+        destination: destination as isize,
+    };
+    let tuning = Tuning {
+        stores: Stores::Streaming,
+        ..Tuning::default()
+    };
+    // T(8,128)(2,1) of pairs, and a row behind so many whole tiles.
+    let staged = |tiles: usize| {
+        let (tile, column) = (8 * 128 * 2, (8 * tiles + 1) * 2);
+        let row_of_tiles = COLUMNS / 128 * tile;
+        let whole = [
+            l(COLUMNS / 128, tile, 128 * column),
+            l(128, 4, column),
+            l(tiles, row_of_tiles, 16),
+            l(4, 512, 4),
+            l(2, 2, 2),
+        ];
+        let last = [l(COLUMNS / 128, tile, 128 * column), l(128, 4, column)];
+        let moves = [
+            Move::tuned(2, 0, 0, &whole, &tuning).unwrap(),
+            Move::tuned(2, tiles * row_of_tiles, 16 * tiles, &last, &tuning).unwrap(),
+        ];
+        Sequence::sized(moves.iter(), [].iter(), &tuning, true, SIZES).map(|s| s.is_staged())
+    };
+    assert_eq!(staged(SHORT as usize / 16), Some(true));
+    assert_eq!(staged(SHORT as usize / 16 + 1), None);
 }
 
 /// Padding that repeats is put into a narrow stage once.

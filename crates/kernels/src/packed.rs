@@ -1,0 +1,315 @@
+//! Planes whose columns lie side by side and do not start on cache lines.
+//!
+//! As many as fit are transposed into a stage in the caches as they will lie, and their whole lines streamed from there.
+
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+use crate::ahead::{AHEAD, Ahead};
+use crate::axis::{Axis, Pointers};
+use crate::block::{Listed, Places, block, tile};
+use crate::order::Order;
+use crate::pen::Pen;
+use crate::pieces::{MaybeRoom, bring, places};
+use crate::plane::{At, PAGE, Plane};
+use crate::simd::{LINE, Vector, Work, own};
+use crate::tuning::{Caches, followed};
+
+/// The most rows of a plane that is packed in the first-level cache,
+pub(crate) const PACKED: usize = 256;
+/// and of one that is packed in the second-level one.
+pub(crate) const TALL: usize = 2048;
+
+/// The most rows of a plane of elements of so many bytes that is packed on this CPU. More than the first-level cache has
+/// room for are where the CPU's prefetcher follows them all, and the second-level cache has room for the stage, and in every
+/// row for a line and those that are asked for. Where it follows few, strips of these are better from some lines of each
+/// column on, as long as a strip reads fewer rows again than it has.
+pub(crate) fn packed_rows(width: usize) -> usize {
+    match followed() {
+        usize::MAX => (Caches::of_this_cpu().second / (2 * AHEAD)).clamp(PACKED, TALL),
+        followed if LINE / width < followed => LINES * LINE / width,
+        _ => PACKED,
+    }
+}
+
+/// Lines of a column that is better written by strips: on a Granite Rapids, f32[90,300007] to columns takes 13.1 ms packed
+/// and 12.0 ms in strips, f32[66,600001] 18.4 and 19.0 ms.
+const LINES: usize = 5;
+
+/// Bytes of columns that are staged at once, unless a line of the source is more.
+const GROUP: usize = 8 << 10;
+
+/// Bytes of a column from which on each is staged on lines of its own, an odd number of them.
+const APART: usize = 1 << 10;
+
+/// What is staged at once: at most a line of the source, of all rows, and two lines more for each column.
+#[repr(align(4096))]
+struct Group<const ROWS: usize>(MaybeUninit<(Lines<ROWS>, Lines<{ 2 * LINE }>)>);
+
+type Lines<const N: usize> = [[u8; LINE]; N];
+
+/// How many columns of so many bytes are staged: at least those of a line of the source.
+fn group(column: usize, line: usize) -> usize {
+    (GROUP / column / line * line).clamp(line, LINE)
+}
+
+/// Where so many columns are staged: side by side, but not across pages, as a store that goes into two waits until what was
+/// streamed before is written, 95 ns on a Zen 4. By two threads there f32[25,800001] to columns takes 3.5 ms so, 4.5 otherwise,
+/// bf16[33,1000001] 3.1 and 4.7.
+fn in_pages(column: usize, columns: usize) -> Axis {
+    if column > APART {
+        return Axis::new(columns, ((column.div_ceil(LINE) | 1) * LINE) as isize);
+    }
+    let in_page = PAGE / column;
+    let mut axis = Axis::new(in_page.min(columns), column as isize);
+    if columns > in_page {
+        axis.join(columns.div_ceil(in_page), PAGE as isize);
+    }
+    axis
+}
+
+/// Streams columns that lie side by side in the destination, as many as fit a stage at once.
+///
+/// A load of what was just stored would wait until all streaming stores before it are done. So what was staged is streamed
+/// one group of columns later, from the other of two `STAGES`; unless a group is so large that its first bytes have long
+/// been stored when its last ones are.
+///
+/// # Safety (of `work`)
+///
+/// As `run`, where the CPU has `L` too; there are at least `16 / W` columns and at most `ROWS` rows, those of a gap included.
+/// Before a gap are more bytes than `V` has.
+pub(crate) struct Packed<'a, V, L, O, R, const W: usize, const ROWS: usize, const STAGES: usize> {
+    plane: &'a Plane,
+    order: O,
+    at: &'a At,
+    room: R,
+    /// The vectors of blocks, and those of lines.
+    vectors: PhantomData<(V, L)>,
+}
+
+impl<'a, V, L, O, R, const W: usize, const ROWS: usize, const STAGES: usize>
+    Packed<'a, V, L, O, R, W, ROWS, STAGES>
+{
+    pub(crate) fn new(plane: &'a Plane, order: O, at: &'a At, room: R) -> Self {
+        let vectors = PhantomData;
+        Packed {
+            plane,
+            order,
+            at,
+            room,
+            vectors,
+        }
+    }
+}
+
+impl<V, L, O, R, const W: usize, const ROWS: usize, const STAGES: usize> Work
+    for Packed<'_, V, L, O, R, W, ROWS, STAGES>
+where
+    R: MaybeRoom,
+    V: Vector,
+    L: Vector,
+    O: Order,
+{
+    #[inline(always)]
+    unsafe fn work(self) {
+        let Packed {
+            plane,
+            order,
+            at,
+            mut room,
+            ..
+        } = self;
+        let (rows, columns) = (plane.rows.len, plane.columns.len);
+        // With the gap.
+        let column = plane.pitch(W);
+        let line = LINE / W;
+        let group = group(column, line);
+        // A column that a vector holds is stored as a whole vector, over whose end the next one is stored.
+        let n = V::BYTES / W;
+        const { assert!(GROUP + V::BYTES <= ROWS * LINE && (STAGES == 1 || STAGES == 2)) };
+        const { assert!(align_of::<Group<ROWS>>() == PAGE) };
+        let mut stages = [const { Group::<ROWS>(MaybeUninit::uninit()) }; STAGES];
+        let staged = in_pages(column, group);
+        let [one, last] = [0, STAGES - 1].map(|i| {
+            let mut columns = Pointers::<LINE>::new();
+            let stage = stages
+                .as_mut_ptr()
+                .wrapping_add(i)
+                .cast_const()
+                .cast::<u8>();
+            columns.take(&mut staged.cursor(0), stage, group);
+            columns
+        });
+        let (mut stage, mut other) = (&one, &last);
+        if let Some(gap) = plane.gap {
+            // Here they stay, behind columns that come and go.
+            for column in one.iter().chain(last.iter()) {
+                // SAFETY: the place is one of `in_pages`, whose `group` columns, gaps included, lie in the stage and apart: of all that
+                // may be packed a test sees that. The gap's bytes are the last ones of its column, behind `rows` elements.
+                unsafe { gap.fill(column.cast_mut().add(rows * W)) };
+            }
+        }
+        let (mut from, mut next) = (Pointers::<ROWS>::new(), Pointers::<ROWS>::new());
+        from.take(&mut plane.rows.cursor(0), at.source, rows.max(n));
+        next.take(&mut plane.rows.cursor(0), at.upcoming, rows);
+        let onward = plane.is_run(columns * W, at);
+        let bytes = columns * W;
+        let ahead = Ahead::new(&from[..rows], &next, bytes, onward, false);
+        let pieces = room.pieces::<ROWS>(rows.max(n), group * W);
+        if let Some(pieces) = &pieces {
+            // SAFETY: all bytes of these rows are readable, and a line of each, as `pieced` says; the CPU has `V`.
+            unsafe { pieces.begin::<V>(&from, bytes) };
+        }
+        // The last line is written in part where columns end inside it: by then it is there.
+        let mut last = [0];
+        plane.columns.read(columns as isize - 1, &mut last);
+        let end = at.destination.wrapping_offset(last[0]).wrapping_add(column);
+        if !(end as usize).is_multiple_of(LINE) {
+            own(end);
+        }
+        let mut walk = plane.columns.cursor(0);
+        // The columns that are staged, and those that were before.
+        let (mut to, mut before) = (Pointers::<LINE>::new(), Pointers::<LINE>::new());
+        // SAFETY: the CPU has `L`.
+        let mut pen = unsafe { Pen::<L>::new() };
+        let mut q = 0;
+        while q < columns {
+            let pieces = pieces.as_ref();
+            let feed = pieces.map(|p| p.feed::<V>(&from, &[], q * W, bytes));
+            let (places, start, end) = places(&feed, &from, bytes);
+            let stop = end / W;
+            while q < stop {
+                let mut count = group.min(stop - q);
+                if count < 16 / W {
+                    (q, count) = (stop - 16 / W, 16 / W);
+                    walk = plane.columns.cursor(q);
+                }
+                std::mem::swap(&mut stage, &mut other);
+                to.take(&mut walk, at.destination, count);
+                let mut c = 0;
+                while c < count {
+                    let breadth = line.min(count - c).max(16 / W);
+                    c = c.min(count - breadth);
+                    let offset = (q + c) * W - start;
+                    let of = Listed { places, offset };
+                    // SAFETY: all rows and columns q + c.. are of the plane, and readable. `c + breadth` is at most `count`, and that at
+                    // most `group`, so many places the list has. Each is one of `in_pages`: a column, and a vector, fit the stage there,
+                    // which is no part of either side.
+                    unsafe {
+                        let to = Listed {
+                            places: &stage[c..],
+                            offset: 0,
+                        };
+                        if rows <= n {
+                            bring(&feed, &ahead, 0..rows, offset);
+                            let mut b = 0;
+                            while b < breadth {
+                                b = b.min(breadth - 16 / W);
+                                block::<V, W>(
+                                    |i| of.at(i).add(b * W),
+                                    |m, v| order.mix(v).store(to.at(b + m).cast_mut()),
+                                );
+                                b += 16 / W;
+                            }
+                        } else {
+                            tile::<V, W, false>(
+                                of,
+                                rows,
+                                to,
+                                breadth,
+                                order,
+                                #[inline(always)]
+                                |r| bring(&feed, &ahead, r, offset),
+                            );
+                        }
+                    }
+                    c += breadth;
+                }
+                if STAGES == 1 {
+                    before.clone_from(&to);
+                }
+                // SAFETY: these columns are staged.
+                unsafe { copy_columns(&mut pen, other, &before, column) };
+                before.clone_from(&to);
+                q += count;
+            }
+            if let Some(feed) = feed {
+                // SAFETY: as of those that `begin` copied.
+                unsafe { feed.finish() };
+            }
+        }
+        // SAFETY: as before; the pen copied to columns of the plane.
+        unsafe {
+            if STAGES == 2 {
+                copy_columns(&mut pen, stage, &before, column);
+            }
+            pen.lift();
+        }
+    }
+}
+
+/// Copies staged columns of so many bytes to their places. A function, as a closure that is called twice is not always
+/// compiled for the instruction set.
+///
+/// # Safety
+///
+/// As [`Pen::copy`]: the columns are staged at these places, no fewer than there are to go to, which are writable.
+#[inline(always)]
+unsafe fn copy_columns<L: Vector>(
+    pen: &mut Pen<L>,
+    staged: &[*const u8],
+    to: &[*const u8],
+    column: usize,
+) {
+    // Columns of one round of the innermost loop are one run; a new round starts another, as does another page of the stage.
+    let follows =
+        |places: &[*const u8], end: usize| places[end] == places[end - 1].wrapping_add(column);
+    let mut first = 0;
+    while first < to.len() {
+        let mut end = first + 1;
+        while end < to.len() && follows(to, end) && follows(staged, end) {
+            end += 1;
+        }
+        // SAFETY: columns first..end are side by side, in the stage and in the destination. So by the caller's promise as many bytes
+        // as they have are readable at the first one's place in the stage, and writable where it goes, and the CPU has `L`.
+        unsafe { pen.copy(staged[first], to[first].cast_mut(), (end - first) * column) };
+        first = end;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Those of all widths, and of as many rows as may be packed in either cache.
+    #[test]
+    fn staged_columns_lie_in_their_stage_and_short_ones_in_a_page() {
+        const STAGES: [(usize, usize); 2] = [
+            (PACKED, size_of::<Group<PACKED>>()),
+            (TALL, size_of::<Group<TALL>>()),
+        ];
+        for (rows, stage) in STAGES {
+            for width in [1, 2, 4, 8, 16] {
+                for column in (1..=rows).map(|rows| rows * width) {
+                    let columns = group(column, LINE / width);
+                    for vector in [16, 32, 64] {
+                        let mut places = Pointers::<LINE>::new();
+                        let axis = in_pages(column, columns);
+                        places.take(&mut axis.cursor(0), std::ptr::null(), columns);
+                        let mut end = 0;
+                        for place in places.iter().map(|&place| place as usize) {
+                            let stored = column.max(vector);
+                            assert!(
+                                place >= end && place + stored <= stage,
+                                "{column}, {vector}"
+                            );
+                            let is_whole = place / PAGE == (place + stored - 1) / PAGE;
+                            assert!(is_whole || column > APART, "{column}, {vector}: {place}");
+                            end = place + column;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
