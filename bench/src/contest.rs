@@ -182,6 +182,8 @@ pub struct Terms {
     pub rounds: usize,
     /// Whether to measure on 4 KiB pages too.
     pub small_pages: bool,
+    /// For predictions, on huge pages.
+    pub machine: Machine,
 }
 
 /// Why a case has no rows.
@@ -262,9 +264,7 @@ pub fn measure(case: &Case, terms: &Terms, peers: &mut Peers) -> Result<Vec<Row>
             bytes: measure::copied_bytes(&relayout),
             kernel: kernel.map_or("element by element".to_owned(), |kernel| kernel.to_string()),
             huge_share: machine::huge_share(arenas[0].destination),
-            predicted_s: relayout
-                .predict(Machine::with_pages(Pages::Huge))
-                .as_secs_f64(),
+            predicted_s: relayout.predict(&terms.machine).as_secs_f64(),
             entries: compete(&mut arenas, terms.rounds)?,
             known: case.known.get(threads - 1).cloned().flatten(),
             notes,
@@ -384,6 +384,7 @@ mod tests {
             threads: vec![1, 2],
             rounds: 3,
             small_pages: true,
+            machine: Machine::with_pages(Pages::Huge).clone(),
         };
         let measured = |name: &str, from: &str, to: &str| {
             let case = Case::new(name, from, to).unwrap();

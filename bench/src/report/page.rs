@@ -143,7 +143,7 @@ fn predictions(rows: &[&Row]) -> String {
         return lines;
     }
     format!(
-        "\n## Predictions\n\nHow far the plan's prediction is from the measured median.\n\n| suite | threads | cases | median error |\n|---|--:|--:|--:|\n{lines}"
+        "\n## Predictions\n\nHow far the plan's prediction is from the measured median; the machine is measured afresh every eight cases, as a program that starts then would.\n\n| suite | threads | cases | median error |\n|---|--:|--:|--:|\n{lines}"
     )
 }
 

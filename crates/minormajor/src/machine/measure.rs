@@ -28,14 +28,20 @@ pub(super) fn machine(pages: Pages) -> Machine {
         destination: Buffer::new(BUFFER, pages),
         places: 1,
     };
-    let position = buffers.position();
-    let rates = sizes.map(|(level, size)| {
-        buffers.places = if level == Level::Core { 1 } else { 2 };
-        Rates {
-            position,
-            ..buffers.rates(size / 2, threads)
-        }
-    });
+    // What else the machine does for a while changes all that is measured meanwhile, so each is measured in three of them.
+    let mut pass = || {
+        sizes.map(|(level, size)| {
+            buffers.places = if level == Level::Core { 1 } else { 2 };
+            Rates {
+                position: buffers.position(),
+                ..buffers.rates(size / 2, threads)
+            }
+        })
+    };
+    let (first, second, third) = (pass(), pass(), pass());
+    let passes = first.into_iter().zip(second).zip(third);
+    let mut passes = passes.map(|((a, b), c)| Rates::middle([a, b, c]));
+    let rates = sizes.map(|_| passes.next().unwrap_or_default());
     Machine {
         threads,
         caches,
@@ -214,7 +220,7 @@ impl Buffers {
         let mut on = |threads: usize| {
             let part = bytes.div_ceil(threads);
             let mut places = self.places().cycle();
-            middle(|| {
+            timed(|| {
                 let place = places.next().unwrap_or(0)..;
                 let source = &self.source[place.clone()][..bytes];
                 let destination = &mut self.destination[place][..bytes];
@@ -268,7 +274,7 @@ impl Buffers {
         let repeats = repeats(relayout.destination_bytes());
         let mut places = self.places().cycle();
         let mut done = true;
-        let nanos = middle(|| {
+        let nanos = timed(|| {
             for place in places.by_ref().take(repeats) {
                 let source = &self.source[place..];
                 let destination = &mut self.destination[place..];
@@ -316,13 +322,9 @@ fn repeats(bytes: usize) -> usize {
     (4 << 20) / bytes.max(64 << 10) + 1
 }
 
-/// Nanoseconds, the middle of three: a prediction is what is to be expected, not the best that can happen.
-fn middle(mut call: impl FnMut()) -> f64 {
-    let mut nanos = [0.0; 3].map(|_: f64| {
-        let start = Instant::now();
-        call();
-        start.elapsed().as_nanos() as f64
-    });
-    nanos.sort_unstable_by(f64::total_cmp);
-    nanos[1]
+/// The nanoseconds of a call.
+fn timed(call: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    call();
+    start.elapsed().as_nanos() as f64
 }

@@ -117,6 +117,51 @@ const ENTRY: f64 = 8.0;
 /// What starting a run on several threads takes, in nanoseconds.
 const START: f64 = 20_000.0;
 
+impl Rates {
+    /// All of them, in one order.
+    fn all(&mut self) -> Vec<&mut f64> {
+        let Rates {
+            copy,
+            long,
+            pieces,
+            runs,
+            short,
+            transpose,
+            weave,
+            rows,
+            blocks,
+            gather,
+            bits,
+            packed,
+            braid,
+            numbers,
+            element,
+            position,
+        } = self;
+        let single = [
+            copy, long, runs, short, rows, blocks, gather, braid, element,
+        ];
+        let rewrites = [bits, numbers].into_iter();
+        let rewrites = rewrites.flat_map(|of| [&mut of.runs, &mut of.blocks]);
+        let lined = transpose.iter_mut().chain(packed).chain([pieces]);
+        let lined = lined.flat_map(|of| [&mut of.on, &mut of.off]);
+        let all = single.into_iter().chain(weave).chain(rewrites).chain(lined);
+        all.flat_map(|rate| [&mut rate.one, &mut rate.all])
+            .chain([position])
+            .collect()
+    }
+
+    /// Of each of them the middle one: a prediction is what is to be expected, not the best that can happen.
+    fn middle([mut a, mut b, mut c]: [Rates; 3]) -> Rates {
+        for ((a, b), c) in a.all().into_iter().zip(b.all()).zip(c.all()) {
+            let mut sorted = [*a, *b, *c];
+            sorted.sort_unstable_by(f64::total_cmp);
+            *a = sorted[1];
+        }
+        a
+    }
+}
+
 impl Machine {
     /// This machine, measured when it is first asked for: that takes some seconds, and 256 MiB for
     /// that while.
@@ -127,12 +172,22 @@ impl Machine {
     /// This machine, for arrays in pages of a kind: [`this`](Machine::this) means small ones, as
     /// memory comes unless a program asks for others.
     pub fn with_pages(pages: Pages) -> &'static Machine {
-        static SMALL: LazyLock<Machine> = LazyLock::new(|| measure::machine(Pages::Small));
-        static HUGE: LazyLock<Machine> = LazyLock::new(|| measure::machine(Pages::Huge));
+        static SMALL: LazyLock<Machine> = LazyLock::new(|| Machine::measured(Pages::Small));
+        static HUGE: LazyLock<Machine> = LazyLock::new(|| Machine::measured(Pages::Huge));
         match pages {
             Pages::Huge => &HUGE,
             _ => &SMALL,
         }
+    }
+
+    /// This machine as it is now, which other programs may have changed since [`with_pages`](Machine::with_pages) measured it.
+    ///
+    /// ```no_run
+    /// use minormajor::{Machine, Pages};
+    /// println!("{:?}", Machine::measured(Pages::Small));
+    /// ```
+    pub fn measured(pages: Pages) -> Machine {
+        measure::machine(pages)
     }
 
     /// Threads that run at once.
@@ -251,7 +306,13 @@ impl Machine {
             }
             Kernel::Repeat { .. } => self.copy(level, threads) / 2.0,
             Kernel::Transpose { width, .. } => {
-                let long = lined(&rates.transpose[by_width(width)]);
+                // Where rows are read matters little beside where they are written.
+                let lengths = rates.transpose[by_width(width)];
+                let long = on(if moved.written_on_lines {
+                    lengths.on
+                } else {
+                    lengths.off
+                });
                 if moved.interleaves && moved.lined && BLOCK.contains(&moved.row) {
                     return long * (on(rates.blocks) / on(rates.transpose[2].on)).min(1.0);
                 }
@@ -379,6 +440,25 @@ mod tests {
     }
 
     #[test]
+    fn of_each_rate_the_middle_one_counts() {
+        let [small, middle, large] = [1.0, 2.0, 3.0].map(|scale| {
+            let mut rates = Rates::default();
+            for (i, rate) in rates.all().into_iter().enumerate() {
+                *rate = scale + i as f64;
+            }
+            rates
+        });
+        let expected = format!("{middle:?}");
+        for mixed in [
+            [small.clone(), middle.clone(), large.clone()],
+            [middle.clone(), large.clone(), small.clone()],
+            [large, small, middle],
+        ] {
+            assert_eq!(format!("{:?}", Rates::middle(mixed)), expected);
+        }
+    }
+
+    #[test]
     fn levels_go_by_the_caches() {
         let machine = machine();
         assert_eq!(machine.level(1 << 20), Level::Core);
@@ -473,9 +553,9 @@ mod tests {
         assert!((cost(beside) - 0.045).abs() < 1e-9);
         // Rows of other elements cost as much more as those that were measured.
         let rows = |width, row| {
-            let lined = false;
+            let written_on_lines = false;
             cost(Moved {
-                lined,
+                written_on_lines,
                 ..transpose(width, row)
             })
         };
