@@ -206,6 +206,44 @@ fn long_columns_of_ragged_tiles_are_not_put_together() {
     assert_eq!(staged(SHORT as usize / 16 + 1), None);
 }
 
+/// Gaps behind columns of pairs that move as one are not whole pairs, as the kernel that writes both would have it.
+#[test]
+fn columns_of_runs_are_not_joined_with_the_gaps_behind_them() {
+    const COLUMNS: usize = 20_000;
+    const ROWS: usize = 50;
+    let l = |extent, source: usize, destination: usize| Loop {
+        extent,
+        source: source as isize,
+        destination: destination as isize,
+    };
+    let gap = |extent, destination: usize| FillLoop {
+        extent,
+        destination: destination as isize,
+    };
+    let tuning = Tuning {
+        stores: Stores::Streaming,
+        ..Tuning::default()
+    };
+    let joins = |width: usize, unit: usize| {
+        let column = ROWS * unit + 3 * width;
+        let mut loops = vec![l(COLUMNS, unit, column), l(ROWS, COLUMNS * unit, unit)];
+        if unit > width {
+            loops.push(l(unit / width, width, width));
+        }
+        let matrix = Move::tuned(width, 0, 0, &loops, &tuning).unwrap();
+        let gaps = [gap(COLUMNS, column), gap(3, width)];
+        let gaps = Fill::tuned(&[7, 9][..width], ROWS * unit, &gaps, &tuning).unwrap();
+        let (moves, fills) = ([&matrix].into_iter(), [&gaps].into_iter());
+        let sizes = Sizes {
+            most: 2048,
+            ..SIZES
+        };
+        Sequence::sized(moves, fills, &tuning, true, sizes).map(|sequence| sequence.joins)
+    };
+    assert_eq!(joins(2, 2), Some(true));
+    assert_eq!(joins(2, 4), Some(false));
+}
+
 /// Padding that repeats is put into a narrow stage once.
 #[test]
 fn few_boxes_are_put_together_in_a_narrow_stage() {
