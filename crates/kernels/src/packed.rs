@@ -23,7 +23,7 @@ pub(crate) const TALL: usize = 2048;
 /// The most rows of a plane of elements of so many bytes that is packed on this CPU. More than the first-level cache has
 /// room for are where the CPU's prefetcher follows them all, and the second-level cache has room for the stage, and in every
 /// row for a line and those that are asked for. Where it follows few, strips of these are better from some lines of each
-/// column on, as long as a strip reads fewer rows again than it has.
+/// column on, as long as a strip keeps fewer rows for the next one than it has.
 pub(crate) fn packed_rows(width: usize) -> usize {
     match followed() {
         usize::MAX => (Caches::of_this_cpu().second / (2 * AHEAD)).clamp(PACKED, TALL),

@@ -5,6 +5,14 @@ use crate::fill::FillLoop;
 use crate::nest::Loop;
 use crate::tuning::Stores;
 
+fn l(extent: usize, source: usize, destination: usize) -> Loop {
+    Loop {
+        extent,
+        source: source as isize,
+        destination: destination as isize,
+    }
+}
+
 /// Columns of a matrix of so many rows and columns of `width` bytes, each with `gap` bytes of padding behind it, whole and
 /// at every cut, by sequences that are as `expect` says.
 fn columns_in_bands(
@@ -14,11 +22,6 @@ fn columns_in_bands(
     sizes: Sizes,
     expect: impl Fn(&Sequence),
 ) {
-    let l = |extent, source: usize, destination: usize| Loop {
-        extent,
-        source: source as isize,
-        destination: destination as isize,
-    };
     let step = rows * width + gap;
     // As wide as what fits the gap.
     let pattern = [0xe0, 0xe1, 0xe2, 0xe3, 0xe4, 0xe5, 0xe6, 0xe7];
@@ -116,11 +119,6 @@ fn a_wide_stage_is_written_while_the_next_band_is_put_together() {
 /// What is behind a ragged tile or none, of single elements and of pairs, of rows of a tile and of all tiles.
 #[test]
 fn columns_are_all_that_is_written_from_front_to_back() {
-    let l = |extent, source, destination| Loop {
-        extent,
-        source,
-        destination,
-    };
     let column = |element, bytes| Some(Column { element, bytes });
     let cases = [
         // Rows of bytes to columns.
@@ -175,11 +173,6 @@ fn columns_are_all_that_is_written_from_front_to_back() {
 #[test]
 fn long_columns_of_ragged_tiles_are_not_put_together() {
     const COLUMNS: usize = 1283;
-    let l = |extent, source: usize, destination: usize| Loop {
-        extent,
-        source: source as isize,
-        destination: destination as isize,
-    };
     let tuning = Tuning {
         stores: Stores::Streaming,
         ..Tuning::default()
@@ -211,11 +204,6 @@ fn long_columns_of_ragged_tiles_are_not_put_together() {
 fn columns_of_runs_are_not_joined_with_the_gaps_behind_them() {
     const COLUMNS: usize = 20_000;
     const ROWS: usize = 50;
-    let l = |extent, source: usize, destination: usize| Loop {
-        extent,
-        source: source as isize,
-        destination: destination as isize,
-    };
     let gap = |extent, destination: usize| FillLoop {
         extent,
         destination: destination as isize,
@@ -387,11 +375,6 @@ fn other_gaps_are_filled_apart() {
 /// A size for what is copied in the source's order, one for what cuts lines, one for the rest.
 #[test]
 fn what_stays_in_the_caches_depends_on_how_it_is_written() {
-    let l = |extent, source: usize, destination: usize| Loop {
-        extent,
-        source: source as isize,
-        destination: destination as isize,
-    };
     // Rows of 700 bytes to rows of 720, of whole lines to twice as many; and 28 pieces of 25 bytes each, or 11 lines, of which all
     // first ones come first.
     let in_order = [l(3000, 700, 720), l(700, 1, 1)];

@@ -30,10 +30,11 @@ pub(super) fn machine(pages: Pages) -> Machine {
     };
     // What else the machine does for a while changes all that is measured meanwhile, so each is measured in three of them.
     let mut pass = || {
+        let position = buffers.position();
         sizes.map(|(level, size)| {
             buffers.places = if level == Level::Core { 1 } else { 2 };
             Rates {
-                position: buffers.position(),
+                position,
                 ..buffers.rates(size / 2, threads)
             }
         })

@@ -287,14 +287,17 @@ impl Machine {
         let on = |rate: Rate| self.on(rate, threads);
         let by_width = |width: usize| (width.trailing_zeros() as usize).min(4);
         let lined = |rates: &Lined| on(if moved.lined { rates.on } else { rates.off });
+        let written = |rates: &Lined| {
+            on(if moved.written_on_lines {
+                rates.on
+            } else {
+                rates.off
+            })
+        };
         match moved.kernel {
             Kernel::Nothing => 0.0,
             Kernel::Copy { run } => {
-                let pieces = on(if moved.written_on_lines {
-                    rates.pieces.on
-                } else {
-                    rates.pieces.off
-                });
+                let pieces = written(&rates.pieces);
                 if run < RUN {
                     let short = on(rates.short).max(on(rates.runs));
                     between(run, (SHORT, short), (RUN, on(rates.runs)))
@@ -307,12 +310,7 @@ impl Machine {
             Kernel::Repeat { .. } => self.copy(level, threads) / 2.0,
             Kernel::Transpose { width, .. } => {
                 // Where rows are read matters little beside where they are written.
-                let lengths = rates.transpose[by_width(width)];
-                let long = on(if moved.written_on_lines {
-                    lengths.on
-                } else {
-                    lengths.off
-                });
+                let long = written(&rates.transpose[by_width(width)]);
                 if moved.interleaves && moved.lined && BLOCK.contains(&moved.row) {
                     return long * (on(rates.blocks) / on(rates.transpose[2].on)).min(1.0);
                 }
