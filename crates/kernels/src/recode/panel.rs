@@ -24,7 +24,7 @@ use std::marker::PhantomData;
 use super::column::{Asked, Columns};
 use super::half::Half;
 use super::pass::walk;
-use super::reading::{BITS, Numbers, Packed, Reading, Squares, some, square_bytes};
+use super::reading::{BITS, Numbers, Packed, Reading, Rows, Squares, some, square_bytes};
 use super::rewrite::Place;
 use super::roles::Roles;
 use super::way::{NarrowBfloat, NarrowHalf, Way, WidenBfloat, WidenHalf};
@@ -32,7 +32,7 @@ use crate::axis::{Axis, JOINED};
 use crate::isa::Isa;
 use crate::nest::Loop;
 use crate::simd::{LINE, Work};
-use crate::tuning::{Caches, followed, is_zen};
+use crate::tuning::{Caches, followed, is_zen, is_zen5};
 
 /// The most lines of a strip.
 const LINES: usize = 8;
@@ -112,16 +112,11 @@ impl Unit {
         }
     }
 
-    /// Whether these are numbers that become narrower.
-    fn narrows(self) -> bool {
-        let (from, to) = self.bits();
-        matches!(self, Unit::Numbers(_)) && to < from
-    }
-
     /// On AMD's, the steps of so many bytes that are read of a row and then of the next, at most so many, the lines of a strip,
     /// if not so many, and the rows that are asked for while those before them are read. Rows of 512 bytes are followed anyway.
     /// Of u4 and u2 a step in strips half as tall took a Zen 5 1.1 times as long; of bits, whose columns are the most, taller ones
-    /// do. A Zen 4 takes so 10.5 ms for u4[8192,24576] to columns, and 12.7 as others do.
+    /// do. A Zen 4 takes so 10.5 ms for u4[8192,24576] to columns, and 12.7 as others do. Of numbers it has all rows asked for while
+    /// columns are written: f32[8192,4096] to bf16 columns took 8.5 ms so and 12.4 by a few rows at a time.
     fn zen(self, step: usize, most: usize, lines: usize) -> (usize, usize, usize) {
         const AHEAD: usize = 8 << 10;
         let (wide, lines) = match self {
@@ -131,9 +126,16 @@ impl Unit {
         };
         let far = match self {
             Unit::Packed(..) if step >= PIECE => 0,
+            Unit::Numbers(_) if !is_zen5() => 0,
             _ => AHEAD / (wide * step),
         };
         (wide, lines, far)
+    }
+
+    /// Whether strips are [`zen`](Unit::zen)'s also where columns cut lines.
+    fn cuts_as_zen(self) -> bool {
+        let (from, to) = self.bits();
+        matches!(self, Unit::Numbers(_)) && (to < from || !is_zen5())
     }
 
     /// Bytes of the squares of a step.
@@ -195,7 +197,7 @@ impl Panel {
             let least = if alike { 3 } else { 1 + CUT_LINES };
             let lines = (ROOM / (wide * column_step * LINE)).clamp(least, LINES + 1) - 1;
             (wide, lines, unit.ahead() / (wide * read))
-        } else if is_zen() && (alike || unit.narrows()) {
+        } else if is_zen() && (alike || unit.cuts_as_zen()) {
             unit.zen(read, most, lines)
         } else if alike {
             (1, lines, 0)
@@ -347,6 +349,8 @@ impl<S: Half, R: Reading> Work for Elements<'_, S, R> {
         let cut = panel.stream && !on_lines;
         // Rows that cut lines are read from two of them each.
         let near = cut && is_zen();
+        // Whether rows begin within bytes, if not all of them.
+        let within = !panel.rows.is_multiple_of(8);
         // Whether columns end inside lines.
         let ragged = cut || !(rows * R::TO).is_multiple_of(BITS);
         let order = Order {
@@ -374,19 +378,23 @@ impl<S: Half, R: Reading> Work for Elements<'_, S, R> {
             let (first, wide) = steps(column);
             let then = order.after(row, column, wide * step);
             let rows_here = &*table(here);
+            let here_from = from.step((first * R::FROM) as isize);
             for l in 0..made(row) / line {
                 // SAFETY: rows of the panel; columns of it, as so many steps of them are left. The scratch has the squares of so
                 // many steps, from a line on, and of each staged column a line before those of the strip, of which this is number `l`. The
                 // CPU has the set, as it runs this.
                 unsafe {
                     S::enter(Squares::<S, R> {
-                        from: from.step((first * R::FROM) as isize),
-                        rows: &rows_here[l * line..(l + 1) * line],
-                        ahead: match panel.far {
-                            0 => &[],
-                            far => some(&rows_here[..made(row)], l * line + far, line),
+                        rows: Rows {
+                            from: here_from,
+                            offsets: &rows_here[l * line..(l + 1) * line],
+                            ahead: match panel.far {
+                                0 => &[],
+                                far => some(&rows_here[..made(row)], l * line + far, line),
+                            },
+                            near,
+                            within: within || here_from.bit % 8 != 0,
                         },
-                        near,
                         wide,
                         squares: scratch.squares,
                         columns: scratch.columns.add((1 + l) * LINE),

@@ -30,20 +30,27 @@ pub(super) trait Reading {
     const APART: (usize, usize);
 
     /// Writes `wide` steps of as many rows as make a line of the destination to squares, those of a step after the other.
-    /// `ahead` are rows that are asked for meanwhile; if `near`, those that come next are also asked for in the nearest cache.
     ///
     /// # Safety
     ///
     /// The columns of the steps are readable in the rows, and the squares writable at `to`, which is on a line; the CPU
     /// has `S`.
-    unsafe fn read<S: Half>(
-        from: Place<*const u8>,
-        rows: &[isize],
-        ahead: &[isize],
-        near: bool,
-        wide: usize,
-        to: *mut u8,
-    );
+    unsafe fn read<S: Half>(rows: Rows<'_>, wide: usize, to: *mut u8);
+}
+
+/// As many rows as make a line of the destination, and what is asked for while they are read.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<'a> {
+    /// Where the first column of the steps is in a row at offset 0.
+    pub(super) from: Place<*const u8>,
+    /// Offsets, in bits.
+    pub(super) offsets: &'a [isize],
+    /// Those of rows that are asked for meanwhile.
+    pub(super) ahead: &'a [isize],
+    /// Whether the rows that come next are also asked for in the nearest cache.
+    pub(super) near: bool,
+    /// Whether rows may begin within bytes.
+    pub(super) within: bool,
 }
 
 /// Groups of rows ahead that are asked for in the nearest cache. On a Zen 5 odd matrices of bits took 1.07 to 1.1 times as long
@@ -62,40 +69,38 @@ impl<const N: usize, const M: usize> Reading for Packed<N, M> {
     const APART: (usize, usize) = if M == 1 { (1, LINE) } else { (M, 1) };
 
     #[inline(always)]
-    unsafe fn read<S: Half>(
-        from: Place<*const u8>,
-        rows: &[isize],
-        ahead: &[isize],
-        near: bool,
-        wide: usize,
-        to: *mut u8,
-    ) {
+    unsafe fn read<S: Half>(rows: Rows<'_>, wide: usize, to: *mut u8) {
         let bytes = wide * Self::SQUARES / M * LINE;
-        let all = rows;
-        for (group, rows) in rows.chunks_exact(N).enumerate() {
+        let (groups, _) = rows.offsets.as_chunks::<N>();
+        let (asked, _) = rows.ahead.as_chunks::<N>();
+        for (g, &offsets) in groups.iter().enumerate() {
             // Not of bytes: packing takes 1.4 times as long with this here, even where it does nothing.
-            if M > 1 && near {
-                for &row in some(all, (group + NEAR) * N, N) {
-                    let (byte, _) = from.step(row).byte();
+            if M > 1 && rows.near {
+                for &row in groups.get(g + NEAR).into_iter().flatten() {
+                    let (byte, _) = rows.from.step(row).byte();
                     for line in 0..1 + bytes / LINE {
                         crate::simd::near(byte.wrapping_add(line * LINE));
                     }
                 }
             }
-            let ahead = some(ahead, group * N, N);
-            let lines = Group::<N, M> {
-                rows: places(from, rows),
-                ahead: (ahead.len() == N).then(|| places(from, ahead)),
-                // SAFETY: a line of the first square.
-                to: unsafe { to.add(group * LINE) },
-            };
-            // SAFETY: the caller's promise.
+            // SAFETY: a line of the first square.
+            let to = unsafe { to.add(g * LINE) };
+            let from = rows.from;
+            // SAFETY: the caller's promise; rows begin within bytes only if `within` says so.
             unsafe {
-                match (N, M) {
-                    (2, 1) => merge::<S::Words, 4>(&lines, bytes),
-                    (4, 1) => merge::<S::Words, 2>(&lines, bytes),
-                    (_, 1) => merge::<S::Words, 1>(&lines, bytes),
-                    _ => swap::<S::Words, N>(8 / N, &lines, bytes),
+                match (M > 1 && rows.within, asked.get(g)) {
+                    (false, None) => {
+                        Group::<N, M, false, false>::new(from, offsets, [0; N], to).mix::<S>(bytes)
+                    }
+                    (false, Some(&ahead)) => {
+                        Group::<N, M, false, true>::new(from, offsets, ahead, to).mix::<S>(bytes)
+                    }
+                    (true, None) => {
+                        Group::<N, M, true, false>::new(from, offsets, [0; N], to).mix::<S>(bytes)
+                    }
+                    (true, Some(&ahead)) => {
+                        Group::<N, M, true, true>::new(from, offsets, ahead, to).mix::<S>(bytes)
+                    }
                 }
             }
         }
@@ -113,19 +118,12 @@ impl<R: Rewrite> Reading for Numbers<R> {
     const APART: (usize, usize) = (1, BITS / R::TO);
 
     #[inline(always)]
-    unsafe fn read<S: Half>(
-        from: Place<*const u8>,
-        rows: &[isize],
-        ahead: &[isize],
-        _: bool,
-        wide: usize,
-        to: *mut u8,
-    ) {
+    unsafe fn read<S: Half>(rows: Rows<'_>, wide: usize, to: *mut u8) {
         let squares = wide * Self::SQUARES;
         let bits = squares * BITS * R::FROM / R::TO;
-        for (i, &row) in rows.iter().enumerate() {
-            ask(from, some(ahead, i, 1), bits, false);
-            let (byte, _) = from.step(row).byte();
+        for (i, &row) in rows.offsets.iter().enumerate() {
+            ask(rows.from, some(rows.ahead, i, 1), bits, false);
+            let (byte, _) = rows.from.step(row).byte();
             for square in 0..squares {
                 // SAFETY: a line's worth of the row's numbers; a line of a square.
                 unsafe {
@@ -144,10 +142,7 @@ impl<R: Rewrite> Reading for Numbers<R> {
 ///
 /// As [`Reading::read`]; a line of every column is writable.
 pub(super) struct Squares<'a, S, R> {
-    pub(super) from: Place<*const u8>,
-    pub(super) rows: &'a [isize],
-    pub(super) ahead: &'a [isize],
-    pub(super) near: bool,
+    pub(super) rows: Rows<'a>,
     /// Steps of columns.
     pub(super) wide: usize,
     pub(super) squares: *mut u8,
@@ -164,14 +159,7 @@ impl<S: Half, R: Reading> Work for Squares<'_, S, R> {
         let step = BITS / R::FROM.min(R::TO);
         // SAFETY: the caller's promise; squares are transposed that were just written, each to columns of its own.
         unsafe {
-            R::read::<S>(
-                self.from,
-                self.rows,
-                self.ahead,
-                self.near,
-                wide,
-                self.squares,
-            );
+            R::read::<S>(self.rows, wide, self.squares);
             for square in 0..wide * R::SQUARES {
                 let at = self.squares.add(square * square_bytes(R::WIDTH));
                 let (w, part) = (square / R::SQUARES, square % R::SQUARES);
@@ -215,42 +203,61 @@ pub(super) fn some(rows: &[isize], first: usize, count: usize) -> &[isize] {
     &rows[..rows.len().min(count)]
 }
 
-/// Where the first `N` of some rows begin: at a bit of a byte. No `from_fn`, which is a call of its own for each eight rows.
-#[inline(always)]
-fn places<const N: usize>(from: Place<*const u8>, rows: &[isize]) -> [(*const u8, usize); N] {
-    let mut places = [(from.base, 0); N];
-    for (place, &row) in places.iter_mut().zip(rows) {
-        *place = from.step(row).byte();
-    }
-    places
-}
-
-/// `N` rows of some lines each, which become a line of each of `M` squares, and then of the next ones.
-struct Group<const N: usize, const M: usize> {
-    /// Where they begin: at a bit of a byte.
-    rows: [(*const u8, usize); N],
-    /// Rows that are asked for meanwhile, a line for each that is read: a burst of requests would hold up the reads behind
-    /// it.
-    ahead: Option<[(*const u8, usize); N]>,
+/// `N` rows of some lines each, which become a line of each of `M` squares, and then of the next ones. They may begin within
+/// bytes if `WITHIN`. If `ASK`, as many others are asked for meanwhile, a line for each that is read: a burst of requests would hold
+/// up the reads behind it.
+struct Group<const N: usize, const M: usize, const WITHIN: bool, const ASK: bool> {
+    from: Place<*const u8>,
+    offsets: [isize; N],
+    ahead: [isize; N],
     to: *mut u8,
 }
 
-impl<const N: usize, const M: usize> Lines for Group<N, M> {
+impl<const N: usize, const M: usize, const WITHIN: bool, const ASK: bool> Group<N, M, WITHIN, ASK> {
+    #[inline(always)]
+    fn new(from: Place<*const u8>, offsets: [isize; N], ahead: [isize; N], to: *mut u8) -> Self {
+        Group {
+            from,
+            offsets,
+            ahead,
+            to,
+        }
+    }
+
+    /// # Safety
+    ///
+    /// So many bytes of every row are readable, and the lines that they become writable; the CPU has `S`.
+    #[inline(always)]
+    unsafe fn mix<S: Half>(self, bytes: usize) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match (N, M) {
+                (2, 1) => merge::<S::Words, 4>(&self, bytes),
+                (4, 1) => merge::<S::Words, 2>(&self, bytes),
+                (_, 1) => merge::<S::Words, 1>(&self, bytes),
+                _ => swap::<S::Words, N>(8 / N, &self, bytes),
+            }
+        }
+    }
+}
+
+impl<const N: usize, const M: usize, const WITHIN: bool, const ASK: bool> Lines
+    for Group<N, M, WITHIN, ASK>
+{
     #[inline(always)]
     unsafe fn get<W: Words>(&self, row: usize, at: usize) -> W {
-        if let Some(ahead) = self.ahead
-            && at.is_multiple_of(LINE)
-        {
-            let (byte, _) = ahead[row];
+        if ASK && at.is_multiple_of(LINE) {
+            let (byte, _) = self.from.step(self.ahead[row]).byte();
             if at == 0 {
                 prefetch(byte);
             }
             prefetch(byte.wrapping_add(at + LINE - 1));
         }
-        let (byte, bit) = self.rows[row];
+        let (byte, bit) = self.from.step(self.offsets[row]).byte();
         // SAFETY: a line from a bit on, whose last byte is one more where it does not begin a byte.
         unsafe {
             match bit {
+                _ if !WITHIN => W::load(byte.add(at)),
                 0 => W::load(byte.add(at)),
                 _ => W::load_from(byte.add(at), bit),
             }
