@@ -116,7 +116,7 @@ impl Unit {
     /// if not so many, and the rows that are asked for while those before them are read. Rows of 512 bytes are followed anyway.
     /// Of u4 and u2 a step in strips half as tall took a Zen 5 1.1 times as long; of bits, whose columns are the most, taller ones
     /// do. A Zen 4 takes so 10.5 ms for u4[8192,24576] to columns, and 12.7 as others do. Of numbers it has all rows asked for while
-    /// columns are written: f32[8192,4096] to bf16 columns took 8.5 ms so and 12.4 by a few rows at a time.
+    /// columns are written: f32[8192,4096] to bf16 columns took 8.6 ms so and 12.6 by a few rows at a time.
     fn zen(self, step: usize, most: usize, lines: usize) -> (usize, usize, usize) {
         const AHEAD: usize = 8 << 10;
         let (wide, lines) = match self {
@@ -349,7 +349,7 @@ impl<S: Half, R: Reading> Work for Elements<'_, S, R> {
         let cut = panel.stream && !on_lines;
         // Rows that cut lines are read from two of them each.
         let near = cut && is_zen();
-        // Whether rows begin within bytes, if not all of them.
+        // Whether some rows begin within bytes where one at offset 0 does not.
         let within = !panel.rows.is_multiple_of(8);
         // Whether columns end inside lines.
         let ragged = cut || !(rows * R::TO).is_multiple_of(BITS);
@@ -378,7 +378,7 @@ impl<S: Half, R: Reading> Work for Elements<'_, S, R> {
             let (first, wide) = steps(column);
             let then = order.after(row, column, wide * step);
             let rows_here = &*table(here);
-            let here_from = from.step((first * R::FROM) as isize);
+            let columns_from = from.step((first * R::FROM) as isize);
             for l in 0..made(row) / line {
                 // SAFETY: rows of the panel; columns of it, as so many steps of them are left. The scratch has the squares of so
                 // many steps, from a line on, and of each staged column a line before those of the strip, of which this is number `l`. The
@@ -386,14 +386,14 @@ impl<S: Half, R: Reading> Work for Elements<'_, S, R> {
                 unsafe {
                     S::enter(Squares::<S, R> {
                         rows: Rows {
-                            from: here_from,
+                            from: columns_from,
                             offsets: &rows_here[l * line..(l + 1) * line],
                             ahead: match panel.far {
                                 0 => &[],
                                 far => some(&rows_here[..made(row)], l * line + far, line),
                             },
                             near,
-                            within: within || here_from.bit % 8 != 0,
+                            within: within || columns_from.bit % 8 != 0,
                         },
                         wide,
                         squares: scratch.squares,

@@ -86,7 +86,8 @@ impl<const N: usize, const M: usize> Reading for Packed<N, M> {
             // SAFETY: a line of the first square.
             let to = unsafe { to.add(g * LINE) };
             let from = rows.from;
-            // SAFETY: the caller's promise; rows begin within bytes only if `within` says so.
+            // SAFETY: the group's rows are among those whose columns the caller lets be read: `bytes` of each, and the byte that has the last
+            // bits where they begin within one. `to` is line `g` of the first square, and all squares are writable. The CPU has `S`.
             unsafe {
                 match (M > 1 && rows.within, asked.get(g)) {
                     (false, None) => {
@@ -226,10 +227,12 @@ impl<const N: usize, const M: usize, const WITHIN: bool, const ASK: bool> Group<
 
     /// # Safety
     ///
-    /// So many bytes of every row are readable, and the lines that they become writable; the CPU has `S`.
+    /// So many bytes, whole lines, of every row are readable from where it begins, and one more if that is within a byte; of each
+    /// of the squares `to` is in, a line is writable there. The CPU has `S`.
     #[inline(always)]
     unsafe fn mix<S: Half>(self, bytes: usize) {
-        // SAFETY: the caller's promise.
+        // SAFETY: all that is got is of the `N` rows, at whole words below `bytes`, and all that is put in the `M` squares of each line
+        // of them: readable and writable by the caller's promise. The CPU has `S`, and so its words, by that too.
         unsafe {
             match (N, M) {
                 (2, 1) => merge::<S::Words, 4>(&self, bytes),
