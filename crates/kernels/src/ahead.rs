@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::onward::Onward;
 use crate::simd::{LINE, near, prefetch};
-use crate::tuning::{followed, is_zen, is_zen5};
+use crate::tuning::{is_zen, is_zen5, walked};
 
 /// How many bytes ahead are asked for in each row,
 pub(crate) const AHEAD: usize = 256;
@@ -71,7 +71,7 @@ impl<'a> Ahead<'a> {
                 ..ahead
             };
         }
-        Ahead::following(followed(), SIDES, from, next, end, onward)
+        Ahead::following(walked(), SIDES, from, next, end, onward)
     }
 
     /// As `new`, for rows of which columns are staged one by one.

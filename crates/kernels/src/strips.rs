@@ -11,7 +11,7 @@ use crate::order::Order;
 use crate::pieces::{MaybeRoom, bring, places};
 use crate::plane::{At, PAGE, Plane};
 use crate::simd::{LINE, Vector, Work};
-use crate::tuning::{FAR, followed, followed_far, is_zen5};
+use crate::tuning::{FAR, followed, followed_far, is_zen5, walked};
 
 /// Rows of a strip, at most,
 pub(crate) const STRIP: usize = 128;
@@ -20,6 +20,11 @@ const TALL: usize = 2 * STRIP;
 /// Lines of a column that a strip of rows writes at most if these are followed one by one: as many are written as fast as
 /// more, and fewer rows leave more room in the caches.
 const LINES: usize = 4;
+/// And at least, where a CPU follows few rows: a virtual machine with an Emerald Rapids writes single lines 12 KB apart in 5.8 ns each,
+/// two and more together in 3.0. Where as many rows as it takes are too many to walk, a strip is as tall as may be. On that machine
+/// bf16[6024,9982] to columns takes one thread 25 ms by 64 rows, and 43 by 32, f32[125,400009] 36 and 45, f32[5000,8001] 26 and 34.
+/// Columns [`FAR`] apart lose: f32[567,752,6,7] to {0,1,3,2} takes 18 ms by 32 rows, 23 by 64.
+const LEAST: usize = 2;
 /// Lines of a column that a strip of elements of 8 and 16 bytes writes on a Zen 5: f64[5000,5003] to columns took 8.0 ms by 2
 /// of them, 8.7 by 4 and 10.3 by 16, c128[300,60001] 11.8, 20.6 and 18.0. One is too few: 9.3 and 13.8.
 const ZEN5_LINES: usize = 2;
@@ -50,14 +55,21 @@ pub(crate) fn strip<const W: usize>(plane: &Plane) -> usize {
         && !stride.unsigned_abs().is_multiple_of(SPAN)
         && plane.columns.len * W >= FOLLOWED
         && !plane.pieced;
-    let followed = if far { followed_far() } else { followed() };
-    let room = (ROOM * slots(stride)).max(followed);
+    let free = ROOM * slots(stride);
+    let apart = plane.columns.first_stride().unsigned_abs() >= FAR;
+    let (followed, least, tall) = match followed() {
+        usize::MAX if far => (followed_far(), line, STRIP),
+        usize::MAX => (usize::MAX, line, STRIP),
+        few if free < few || apart => (few, line, STRIP),
+        _ => (walked(), LEAST * line, most),
+    };
+    let room = free.max(followed);
     let rows = match followed {
         usize::MAX => usize::MAX,
         followed => followed.min(LINES * line),
     };
     match rows.saturating_mul(shared).min(room) {
-        few if few < line => STRIP,
+        few if few < least => tall,
         rows => (rows / line * line).min(most),
     }
 }
@@ -197,6 +209,41 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize, const STREAM: bool> Work
                 }
             }
             p += count;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::axis::Axis;
+
+    #[test]
+    fn strips_have_lines_enough_of_every_column_where_few_rows_are_followed() {
+        // Bytes of a row, to the next one, and from a column to the next; and rows of strips of elements of 1, 2 and 4 bytes.
+        let cases = [
+            (20_020, 20_020, 4_004, [256, 64, 64]),
+            (1_000, 20_020, 4_004, [256, 64, 64]),
+            // These have few slots of the nearest cache,
+            (8_192, 8_192, 4_004, [128, 32, 32]),
+            // and these columns lie far apart.
+            (20_020, 20_020, FAR as isize, [128, 32, 32]),
+        ];
+        for (row, apart, pitch, few) in cases {
+            let plane = |width: usize| {
+                let (rows, columns) = (Axis::new(1000, apart), Axis::new(row / width, pitch));
+                Plane::streaming(rows, columns, false)
+            };
+            let strips = [
+                strip::<1>(&plane(1)),
+                strip::<2>(&plane(2)),
+                strip::<4>(&plane(4)),
+            ];
+            let expected = match followed() {
+                usize::MAX => [TALL, STRIP, STRIP],
+                _ => few,
+            };
+            assert_eq!(strips, expected, "rows of {row} bytes, {apart} apart");
         }
     }
 }

@@ -183,6 +183,17 @@ pub(crate) fn followed() -> usize {
     }
 }
 
+/// As [`followed`], of rows that are asked for line by line, each some way ahead.
+///
+/// On a virtual machine with an Emerald Rapids 64 rows are read so as fast as 32, a line in 3.2 to 3.4 ns; of 96 it takes 4.3, of 128
+/// up to 8.
+pub(crate) fn walked() -> usize {
+    match Maker::of_this_cpu() {
+        Maker::Intel => 64,
+        Maker::Zen | Maker::Zen5 | Maker::Other => usize::MAX,
+    }
+}
+
 /// As [`followed`], of rows that lie [`FAR`] apart, or that are short pieces.
 ///
 /// AMD's manuals tell no number. On a Zen 5, f32[48,28,28,28,48] reversed took 24 ms in strips of 48 rows and more, and 17 in
