@@ -23,7 +23,7 @@ const LINES: usize = 4;
 /// And at least, where a CPU follows few rows: a virtual machine with an Emerald Rapids writes single lines 12 KB apart in 5.8 ns each,
 /// two and more together in 3.0. Where as many rows as it takes are too many to walk, a strip is as tall as may be. On that machine
 /// bf16[6024,9982] to columns takes one thread 25 ms by 64 rows, and 43 by 32, f32[125,400009] 36 and 45, f32[5000,8001] 26 and 34.
-/// Columns [`FAR`] apart lose: f32[567,752,6,7] to {0,1,3,2} takes 18 ms by 32 rows, 23 by 64.
+/// Where columns lie [`FAR`] apart, more than it takes loses: f32[567,752,6,7] to {0,1,3,2} takes 18 ms by 32 rows, 23 by 64.
 const LEAST: usize = 2;
 /// Lines of a column that a strip of elements of 8 and 16 bytes writes on a Zen 5: f64[5000,5003] to columns took 8.0 ms by 2
 /// of them, 8.7 by 4 and 10.3 by 16, c128[300,60001] 11.8, 20.6 and 18.0. One is too few: 9.3 and 13.8.
@@ -60,7 +60,8 @@ pub(crate) fn strip<const W: usize>(plane: &Plane) -> usize {
     let (followed, least, tall) = match followed() {
         usize::MAX if far => (followed_far(), line, STRIP),
         usize::MAX => (usize::MAX, line, STRIP),
-        few if free < few || apart => (few, line, STRIP),
+        few if free < few => (few, line, STRIP),
+        few if apart => (few.max(LEAST * line).min(walked()), LEAST * line, most),
         _ => (walked(), LEAST * line, most),
     };
     let room = free.max(followed);
@@ -227,7 +228,7 @@ mod tests {
             // These have few slots of the nearest cache,
             (8_192, 8_192, 4_004, [128, 32, 32]),
             // and these columns lie far apart.
-            (20_020, 20_020, FAR as isize, [128, 32, 32]),
+            (20_020, 20_020, FAR as isize, [256, 64, 32]),
         ];
         for (row, apart, pitch, few) in cases {
             let plane = |width: usize| {
