@@ -13,13 +13,46 @@ use crate::sequence::stage;
 use crate::sift;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::simd::NativeSet;
-use crate::simd::Portable;
-#[cfg(target_arch = "x86_64")]
-use crate::simd::x86::{Avx2Set, Avx512Set, VbmiSet};
 use crate::slim::{self, Slim};
 use crate::spaced::{self, Spaced};
 use crate::weave::{self, Weave};
 use crate::zip::{self, Zip};
+
+use sets::Portable;
+#[cfg(target_arch = "x86_64")]
+use sets::{Avx2Set, Avx512Set, VbmiSet};
+
+/// The sets that kernels are compiled for: each takes a compiler a minute or two. In place of one that a build leaves out
+/// stands the target's own, for which they are compiled anyway; it is not [available](crate::Isa::available) then. Fuzzing and
+/// models of threads look at other code than kernels, and are built for the target's own alone.
+pub(crate) mod sets {
+    /// Whether there is a portable one. Where the target has vectors of its own it is there for tests alone.
+    pub(crate) const PORTABLE: bool = cfg!(not(all(
+        any(target_arch = "x86_64", target_arch = "aarch64"),
+        any(not(debug_assertions), fuzzing, loom),
+    )));
+    /// Whether there are those that a CPU may lack.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) const WIDE: bool = cfg!(not(any(fuzzing, loom)));
+
+    #[cfg(all(
+        any(target_arch = "x86_64", target_arch = "aarch64"),
+        any(not(debug_assertions), fuzzing, loom),
+    ))]
+    pub(super) use crate::simd::NativeSet as Portable;
+    #[cfg(not(all(
+        any(target_arch = "x86_64", target_arch = "aarch64"),
+        any(not(debug_assertions), fuzzing, loom),
+    )))]
+    pub(super) use crate::simd::Portable;
+
+    #[cfg(target_arch = "x86_64")]
+    pub(super) use crate::simd::x86::VbmiSet;
+    #[cfg(all(target_arch = "x86_64", not(any(fuzzing, loom))))]
+    pub(super) use crate::simd::x86::{Avx2Set, Avx512Set};
+    #[cfg(all(target_arch = "x86_64", any(fuzzing, loom)))]
+    pub(super) use crate::simd::{NativeSet as Avx2Set, NativeSet as Avx512Set};
+}
 
 /// Calls a function that is generic over the set.
 macro_rules! with_set {

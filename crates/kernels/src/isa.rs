@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::OnceLock;
 
+use crate::dispatch::sets;
+
 /// An instruction set of this CPU. Holding one proves that the CPU has it: values come only from
 /// [`available`](Isa::available) and [`best`](Isa::best), which ask the CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,24 +27,26 @@ pub(crate) enum Kind {
 }
 
 impl Isa {
-    /// All instruction sets that this CPU has and the kernels use, the narrowest first.
+    /// All instruction sets that this CPU has and the kernels are compiled for, the narrowest first. `portable` is one of them
+    /// where the target has no vectors of its own, and in builds with debug assertions.
     ///
     /// ```
     /// use minormajor_kernels::Isa;
-    /// assert_eq!(Isa::available()[0].to_string(), "portable");
+    /// let portable = Isa::available()[0].to_string() == "portable";
+    /// assert!(portable || cfg!(not(debug_assertions)));
     /// ```
     pub fn available() -> &'static [Isa] {
         static AVAILABLE: OnceLock<Vec<Isa>> = OnceLock::new();
         AVAILABLE.get_or_init(|| {
+            let mut all = Vec::new();
+            if sets::PORTABLE {
+                all.push(Isa(Kind::Portable));
+            }
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+            all.push(Isa(Kind::Native));
             // Only x86-64 has some that a CPU may lack.
-            #[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut))]
-            let mut all = vec![
-                Isa(Kind::Portable),
-                #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-                Isa(Kind::Native),
-            ];
             #[cfg(target_arch = "x86_64")]
-            {
+            if sets::WIDE {
                 let avx2 =
                     std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("f16c");
                 if avx2 {

@@ -243,7 +243,8 @@ unsafe fn mixed<S: Set>(plane: &Plane, order: Mixed, width: usize, at: &At) {
 unsafe fn sized<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: &At) {
     // SAFETY: the caller's promise.
     unsafe {
-        if plane.stream && plane.pieced {
+        // A Zen 5 has lines as vectors; for narrower ones nothing of the kind is compiled.
+        if const { S::Wide::BYTES == LINE } && plane.stream && plane.pieced {
             in_pieces::<S, O, W>(plane, order, at);
         } else if plane.stream {
             past::<S, O, W>(plane, order, at, NoRoom);

@@ -3,8 +3,11 @@
 //! The kernels are written once over [`Vector`] and [`Set`]. An instruction set that a CPU may lack is reached only
 //! with an [`Isa`](crate::Isa), which exists only where its instructions were found at run time.
 
+// See `dispatch::sets` for who has no use for a set.
+#[cfg_attr(any(not(debug_assertions), fuzzing, loom), allow(dead_code))]
 mod portable;
 #[cfg(target_arch = "x86_64")]
+#[cfg_attr(any(fuzzing, loom), allow(dead_code))]
 pub(crate) mod x86;
 
 #[cfg(target_arch = "aarch64")]
@@ -200,30 +203,40 @@ pub(crate) fn own(address: *const u8) {
     let _ = address;
 }
 
-/// Implements [`Set`], with the features that its functions are compiled for.
+/// Implements [`Set`], with the features that its functions are compiled for. Each set has a module of its own, as these are
+/// what a compiler shares out among its threads.
 macro_rules! set {
-    ($(#[$doc:meta])* $name:ident, $wide:ty, $half:ty, $quarter:ty $(, $features:literal)?) => {
-        $(#[$doc])*
-        pub(crate) struct $name;
+    (
+        $(#[$doc:meta])*
+        $module:ident::$name:ident, $wide:ty, $half:ty, $quarter:ty $(, $features:literal)?
+    ) => {
+        pub(crate) use $module::$name;
 
-        impl Set for $name {
-            type Wide = $wide;
-            type Half = $half;
-            type Quarter = $quarter;
+        mod $module {
+            use super::*;
 
-            #[inline(always)]
-            unsafe fn enter(work: impl Work) {
-                /// # Safety
-                ///
-                /// As `Set::enter`.
-                $(#[target_feature(enable = $features)])?
-                #[inline(never)]
-                unsafe fn compiled(work: impl Work) {
+            $(#[$doc])*
+            pub(crate) struct $name;
+
+            impl Set for $name {
+                type Wide = $wide;
+                type Half = $half;
+                type Quarter = $quarter;
+
+                #[inline(always)]
+                unsafe fn enter(work: impl Work) {
+                    /// # Safety
+                    ///
+                    /// As `Set::enter`.
+                    $(#[target_feature(enable = $features)])?
+                    #[inline(never)]
+                    unsafe fn compiled(work: impl Work) {
+                        // SAFETY: the caller's promise.
+                        unsafe { work.work() }
+                    }
                     // SAFETY: the caller's promise.
-                    unsafe { work.work() }
+                    unsafe { compiled(work) }
                 }
-                // SAFETY: the caller's promise.
-                unsafe { compiled(work) }
             }
         }
     };
@@ -256,5 +269,5 @@ pub(crate) fn prefetch(address: *const u8) {
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 set! {
     /// The target's own 16-byte vectors.
-    NativeSet, Native16, Native16, Native16
+    native::NativeSet, Native16, Native16, Native16
 }

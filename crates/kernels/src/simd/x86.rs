@@ -314,15 +314,15 @@ unsafe fn store_four(v: __m512i, to: impl Fn(usize) -> *mut u8) {
 
 set! {
     /// AVX2, with the conversions that every CPU of it has.
-    Avx2Set, Avx, Avx, Ssse, "avx2,f16c"
+    avx2::Avx2Set, Avx, Avx, Ssse, "avx2,f16c"
 }
 
 set! {
     /// AVX-512, with AVX2 for what is narrow.
-    Avx512Set, Zmm, Avx, Ssse, "avx2,f16c,avx512f,avx512bw,avx512vl,avx512dq"
+    avx512::Avx512Set, Zmm, Avx, Ssse, "avx2,f16c,avx512f,avx512bw,avx512vl,avx512dq"
 }
 
 set! {
     /// AVX-512 with VBMI.
-    VbmiSet, Zmm, Avx, Ssse, "avx2,f16c,avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi"
+    vbmi::VbmiSet, Zmm, Avx, Ssse, "avx2,f16c,avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi"
 }
