@@ -9,6 +9,9 @@ use crate::process;
 use crate::python;
 use crate::workspace::Workspace;
 
+/// What runs them, of the package `minormajor-testing`.
+const PROGRAM: &str = "conformance";
+
 /// Runs the cases in the tests' Python environment, made if it isn't there yet.
 ///
 /// # Errors
@@ -35,17 +38,14 @@ pub fn compare(workspace: &Workspace, python: Option<&Path>, cases: Cases) -> Re
         println!("The cases beside XLA are skipped: there is no Python with jaxlib.");
         return Ok(());
     };
+    // By the features of the whole workspace, so with the kernels that the tests have compiled.
     process::run(
         workspace
-            .cargo("run")
-            .args([
-                "--quiet",
-                "--package",
-                "minormajor-testing",
-                "--bin",
-                "conformance",
-                "--",
-            ])
+            .cargo("build")
+            .args(["--quiet", "--workspace", "--bin", PROGRAM]),
+    )?;
+    process::run(
+        Command::new(workspace.program("debug", PROGRAM))
             .arg(python)
             .args([cases.count.to_string(), cases.seed.to_string()]),
     )

@@ -95,8 +95,13 @@ impl Workspace {
 
     /// The command line's release binary, which is there once it was built.
     pub fn release_binary(&self) -> PathBuf {
-        let name = format!("minormajor{}", env::consts::EXE_SUFFIX);
-        self.target.join("release").join(name)
+        self.program("release", "minormajor")
+    }
+
+    /// A program of the workspace, built in a profile's folder.
+    pub fn program(&self, profile: &str, name: &str) -> PathBuf {
+        let name = format!("{name}{}", env::consts::EXE_SUFFIX);
+        self.target.join(profile).join(name)
     }
 
     /// `path` as a person in the root would write it.
