@@ -75,8 +75,7 @@ impl Vector for Bytes16 {
     }
 }
 
-/// Functions of their own where the compiler likes: written out at each of their many places they took a build of the tests
-/// minutes.
+/// Functions of their own where the compiler likes, as they are called in so many places.
 impl Bytes16 {
     /// Elements of `W` bytes in turn, from byte `half` on of either.
     #[inline]

@@ -152,8 +152,9 @@ impl<V: Picks> Method<V> for Picked {
 
     #[inline(always)]
     unsafe fn tables(weave: &Weave) -> Self::Tables {
-        // SAFETY: the CPU has `V`.
-        std::array::from_fn(|o| unsafe { weave.picks[o].load::<V>() })
+        let picks = weave.picks;
+        // SAFETY: the CPU has `V`. Written out, as a library's function that makes an array is not always compiled for the set.
+        unsafe { [picks[0].load(), picks[1].load(), picks[2].load()] }
     }
 
     #[inline(always)]
