@@ -231,10 +231,10 @@ macro_rules! set {
                     $(#[target_feature(enable = $features)])?
                     #[inline(never)]
                     unsafe fn compiled(work: impl Work) {
-                        // SAFETY: the caller's promise.
+                        // SAFETY: the work's own conditions hold, and the CPU has the set and so its vectors, by the caller's promise.
                         unsafe { work.work() }
                     }
-                    // SAFETY: the caller's promise.
+                    // SAFETY: the CPU has the set, so the features, and the work's own conditions hold, by the caller's promise.
                     unsafe { compiled(work) }
                 }
             }

@@ -153,7 +153,8 @@ impl<V: Picks> Method<V> for Picked {
     #[inline(always)]
     unsafe fn tables(weave: &Weave) -> Self::Tables {
         let picks = weave.picks;
-        // SAFETY: the CPU has `V`. Written out, as a library's function that makes an array is not always compiled for the set.
+        // Written out, as a library's function that makes an array is not always compiled for the set.
+        // SAFETY: the CPU has `V` by the caller's promise, which is all that `load` asks for.
         unsafe { [picks[0].load(), picks[1].load(), picks[2].load()] }
     }
 
