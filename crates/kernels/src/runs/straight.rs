@@ -7,7 +7,7 @@ use crate::axis::Pointers;
 use crate::copy::{own_edges, stream};
 use crate::pen::Pen;
 use crate::plane::At;
-use crate::simd::{Vector, Work, prefetch};
+use crate::simd::{LINE, Vector, Work, prefetch};
 use crate::strips::even;
 use crate::tuning::{followed_far, waits};
 
@@ -104,6 +104,16 @@ impl<V: Vector> Straight<'_, V> {
                     (next, q + far - columns.len)
                 };
                 let mut to = place.cast_mut();
+                // Knowing that it is one line, the compiler leaves a loop out.
+                if whole_lines && run == LINE {
+                    // SAFETY: run q of each row is readable, and all of column q are writable, and whole lines.
+                    unsafe { lines::<V>(from, q * LINE, rows, other * LINE, to, LINE) };
+                    continue;
+                } else if whole_lines && asks {
+                    // SAFETY: as before.
+                    unsafe { lines::<V>(from, q * run, rows, other * run, to, run) };
+                    continue;
+                }
                 for (from, row) in from.iter().zip(rows) {
                     if asks {
                         ask(row.wrapping_add(other * run), run, prefetch);
@@ -123,5 +133,36 @@ impl<V: Vector> Straight<'_, V> {
         }
         // SAFETY: what was copied last is still writable.
         unsafe { pen.lift() };
+    }
+}
+
+/// Streams a run of each of some rows, at `offset` there, to runs that follow one another, and asks for those at `other` in as many
+/// other rows. All are whole lines of the destination: where a run has a line or two, seeing which part of it is some takes longer
+/// than moving it, and few loads are under way meanwhile. On a virtual machine with an Emerald Rapids f32[15,15,32,15,32,16] to
+/// {5,2,3,0,1,4} took 19.3 ms so (9.6 by two threads), and 25.2 (13.1) by what longer runs need; fifteen arrays of runs of 64 to
+/// 1856 bytes reached 1.24 (1.52) of memcpy, and 0.98 (1.18).
+///
+/// # Safety
+///
+/// The CPU has `V`; the runs are readable from the rows, and writable at `to`, where a line begins, and are whole lines.
+#[inline(always)]
+unsafe fn lines<V: Vector>(
+    from: &[*const u8],
+    offset: usize,
+    next: &[*const u8],
+    other: usize,
+    mut to: *mut u8,
+    run: usize,
+) {
+    for (from, next) in from.iter().zip(next) {
+        for line in (0..run).step_by(LINE) {
+            prefetch(next.wrapping_add(other + line));
+            for part in (line..line + LINE).step_by(V::BYTES) {
+                // SAFETY: the caller's promise; a line of the run begins at `line`.
+                unsafe { V::load(from.add(offset + part)).stream(to.add(part)) };
+            }
+        }
+        // SAFETY: behind the run is the next one, or the end of the last.
+        to = unsafe { to.add(run) };
     }
 }
