@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use crate::order::Order;
-use crate::simd::Vector;
+use crate::simd::{LINE, Vector};
 
 /// Where the rows or the columns of a tile are.
 pub(crate) trait Places {
@@ -77,15 +77,39 @@ pub(crate) unsafe fn block<V: Vector, const W: usize>(
     row: impl Fn(usize) -> *const u8,
     put: impl Fn(usize, V),
 ) {
-    let c = 16 / W;
-    // SAFETY: lane l of vector i is of row l * c + i, which is below V::BYTES / W.
+    // SAFETY: the caller's promise.
+    unsafe { blocks::<V, W, 1>(row, |_, m, v| put(m, v)) }
+}
+
+/// Transposes `K` blocks that lie one below the other, and only then hands out their columns: those of all blocks one after the
+/// other. `put` takes the block, the column and what belongs there.
+///
+/// # Safety
+///
+/// As `block`, for `K` times as many rows.
+#[inline(always)]
+#[allow(clippy::needless_range_loop)] // as in `squares`
+unsafe fn blocks<V: Vector, const W: usize, const K: usize>(
+    row: impl Fn(usize) -> *const u8,
+    put: impl Fn(usize, usize, V),
+) {
+    let (c, n) = (16 / W, V::BYTES / W);
+    // SAFETY: lane l of vector i is of row l * c + i of its block, which is below V::BYTES / W; there are `K` blocks of c columns.
     unsafe {
-        let v = rounds::<V, W>(
-            #[inline(always)]
-            |i| V::load_lanes(|l| row(l * c + i % c)),
-        );
-        for (m, v) in v.into_iter().enumerate().take(c) {
-            put(m, v);
+        let mut of = [[MaybeUninit::<V>::uninit(); 16]; K];
+        for k in 0..K {
+            let v = rounds::<V, W>(
+                #[inline(always)]
+                |i| V::load_lanes(|l| row(k * n + l * c + i % c)),
+            );
+            for m in 0..c {
+                of[k][m].write(v[m]);
+            }
+        }
+        for m in 0..c {
+            for k in 0..K {
+                put(k, m, of[k][m].assume_init());
+            }
         }
     }
 }
@@ -265,6 +289,20 @@ unsafe fn interleave<V: Vector, const W: usize>(c: usize, v: [V; 16]) -> [V; 16]
     }
 }
 
+/// How many blocks of rows write a column together. Where it streams, as many as a line takes, one after the other: a CPU writes a
+/// line whole only as long as few others have been begun. On a Zen 3 a line of two vectors takes 4 ns while up to 4 are begun at
+/// once, and 25 where these are 8, since half a line is written by reading the rest.
+///
+/// Bytes of which a square does not fit the registers: what it keeps in memory meanwhile waits behind the lines that are streamed.
+/// So two squares wait together, even where each writes whole lines.
+const fn together<V: Vector, const W: usize, const STREAM: bool>() -> usize {
+    match LINE / V::BYTES {
+        _ if !STREAM => 1,
+        1 if W == 1 => 2,
+        parts => parts,
+    }
+}
+
 /// Moves `height` rows of `breadth` elements to as many columns, block by block down the rows. A last block that is not
 /// whole is moved back to be so: some elements are then written twice.
 ///
@@ -283,53 +321,152 @@ pub(crate) unsafe fn tile<V: Vector, const W: usize, const STREAM: bool>(
     order: impl Order,
     ask: impl Fn(Range<usize>),
 ) {
-    let (n, c) = (V::BYTES / W, 16 / W);
-    // Bytes of which a square does not fit the registers: what it keeps in memory meanwhile waits behind the lines that
-    // are streamed. So two squares wait together, and what is to be asked for is spread over their many stores, as so
-    // many requests at once would hold up the loads that follow.
-    let pairs = const { STREAM && W == 1 };
+    let n = V::BYTES / W;
+    let many = const { together::<V, W, STREAM>() };
     let mut r = 0;
     while r < height {
         r = r.min(height - n);
-        let pair = pairs && breadth >= n && height - r >= 2 * n;
-        if !pair {
-            ask(r..r + n);
-        }
-        let mut q = 0;
-        while q < breadth {
-            let wide = breadth - q >= n;
-            if !wide {
-                q = q.min(breadth - c);
+        // SAFETY: rows r..r + n are of the tile, or as many times more as are written together; the caller's promise.
+        unsafe {
+            if many == 1 || height - r < many * n {
+                band::<V, W, 1, STREAM>(&rows, r, &columns, breadth, order, &ask);
+                r += n;
+                continue;
             }
-            // SAFETY: the rows of one square or two are of the tile, and so are columns q..q + n or q..q + c.
-            unsafe {
-                let row = |i| rows.at(r + i).add(q * W);
-                let put = |k, m, v: V| {
-                    let to = columns.at(q + m).cast_mut().add((r + k * n) * W);
-                    let v = order.mix(v);
-                    if STREAM { v.stream(to) } else { v.store(to) }
-                };
-                if wide && pair {
-                    squares::<V, W, 2>(
-                        row,
-                        put,
-                        #[inline(always)]
-                        |row| {
-                            if q == 0 {
-                                ask(r + row..r + row + V::BYTES / 16);
-                            }
-                        },
-                    );
-                } else if wide {
-                    squares::<V, W, 1>(row, put, |_| ());
-                } else {
-                    for k in 0..if pair { 2 } else { 1 } {
-                        block::<V, W>(|i| row(k * n + i), |m, v| put(k, m, v));
-                    }
-                }
+            if const { together::<V, W, STREAM>() == 2 } {
+                band::<V, W, 2, STREAM>(&rows, r, &columns, breadth, order, &ask);
+            } else if const { together::<V, W, STREAM>() == 4 } {
+                band::<V, W, 4, STREAM>(&rows, r, &columns, breadth, order, &ask);
             }
-            q += if wide { n } else { c };
         }
-        r += if pair { 2 * n } else { n };
+        r += many * n;
+    }
+}
+
+/// Moves `K` blocks of rows from row `r` on, block by block along them.
+///
+/// # Safety
+///
+/// As [`tile`], of which these rows are.
+#[inline(always)]
+unsafe fn band<V: Vector, const W: usize, const K: usize, const STREAM: bool>(
+    rows: &impl Places,
+    r: usize,
+    columns: &impl Places,
+    breadth: usize,
+    order: impl Order,
+    ask: &impl Fn(Range<usize>),
+) {
+    let (n, c) = (V::BYTES / W, 16 / W);
+    // What is to be asked for by the rows of squares of bytes is spread over their many stores, as so many requests at once would
+    // hold up the loads that follow.
+    let spread = W == 1 && K > 1 && breadth >= n;
+    if !spread {
+        ask(r..r + K * n);
+    }
+    let mut q = 0;
+    while q < breadth {
+        let wide = breadth - q >= n;
+        if !wide {
+            q = q.min(breadth - c);
+        }
+        // SAFETY: the rows of `K` squares are of the tile, and so are columns q..q + n or q..q + c.
+        unsafe {
+            let row = |i| rows.at(r + i).add(q * W);
+            let put = |k, m, v: V| {
+                let to = columns.at(q + m).cast_mut().add((r + k * n) * W);
+                let v = order.mix(v);
+                if STREAM { v.stream(to) } else { v.store(to) }
+            };
+            if wide {
+                squares::<V, W, K>(
+                    row,
+                    put,
+                    #[inline(always)]
+                    |row| {
+                        if spread && q == 0 {
+                            ask(r + row..r + row + V::BYTES / 16);
+                        }
+                    },
+                );
+            } else {
+                blocks::<V, W, K>(row, put);
+            }
+        }
+        q += if wide { n } else { c };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::collections::HashMap;
+
+    use super::*;
+    use crate::simd::{Portable, Set};
+
+    /// The most lines of which some parts, not all, had been written at a time, when `K` parts of each are.
+    fn begun<const K: usize>(move_all: impl FnOnce(&dyn Fn(usize, usize))) -> usize {
+        let (parts, most) = (RefCell::new(HashMap::new()), RefCell::new(0));
+        move_all(&|part, column| {
+            let mut parts = parts.borrow_mut();
+            let written = parts.entry(column).or_insert(0);
+            assert_eq!(*written, part, "column {column}: parts in order");
+            *written += 1;
+            let open = parts.values().filter(|&&written| written < K).count();
+            most.replace_with(|most| open.max(*most));
+        });
+        assert!(parts.borrow().values().all(|&written| written == K));
+        most.into_inner()
+    }
+
+    /// As many for both kinds of blocks.
+    ///
+    /// # Safety
+    ///
+    /// The CPU has `V`.
+    unsafe fn lines_begun<V: Vector, const W: usize, const K: usize>() -> [usize; 2] {
+        assert_eq!(together::<V, W, true>(), K);
+        assert_eq!(together::<V, W, false>(), 1);
+        let row = vec![0; V::BYTES];
+        // SAFETY: every row is this one; nothing is written. The CPU has `V` by the caller's promise.
+        unsafe {
+            [
+                begun::<K>(|put| squares::<V, W, K>(|_| row.as_ptr(), |k, m, _| put(k, m), |_| ())),
+                begun::<K>(|put| blocks::<V, W, K>(|_| row.as_ptr(), |k, m, _| put(k, m))),
+            ]
+        }
+    }
+
+    #[test]
+    fn lines_of_narrow_vectors_are_streamed_one_after_the_other() {
+        type Narrow = <Portable as Set>::Wide;
+        // SAFETY: every CPU has these.
+        let narrow = unsafe {
+            [
+                lines_begun::<Narrow, 1, 4>(),
+                lines_begun::<Narrow, 2, 4>(),
+                lines_begun::<Narrow, 4, 4>(),
+                lines_begun::<Narrow, 8, 4>(),
+                lines_begun::<Narrow, 16, 4>(),
+            ]
+        };
+        assert_eq!(narrow, [[1, 1]; 5]);
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            type Half = <crate::simd::x86::Avx2Set as Set>::Wide;
+            // SAFETY: the CPU has AVX2.
+            let half = unsafe {
+                [
+                    lines_begun::<Half, 1, 2>(),
+                    lines_begun::<Half, 2, 2>(),
+                    lines_begun::<Half, 4, 2>(),
+                    lines_begun::<Half, 8, 2>(),
+                    lines_begun::<Half, 16, 2>(),
+                ]
+            };
+            // The two lanes of a vector are in two columns.
+            assert_eq!(half, [[2, 1]; 5]);
+        }
     }
 }

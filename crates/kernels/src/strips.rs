@@ -1,17 +1,18 @@
 //! Planes whose columns are written straight from registers, strip by strip.
 
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use crate::ahead::Ahead;
 use crate::axis::Pointers;
-use crate::block::{Listed, tile};
+use crate::block::{Listed, Places, Steps, tile};
 use crate::crowded::{ROOM, slots};
 use crate::order::Order;
 use crate::pieces::{MaybeRoom, bring, places};
 use crate::plane::{At, PAGE, Plane};
 use crate::simd::{LINE, Vector, Work};
-use crate::tuning::{FAR, followed, followed_far, is_zen5, walked};
+use crate::tuning::{FAR, followed, followed_far, is_zen3, is_zen5, walked};
 
 /// Rows of a strip, at most,
 pub(crate) const STRIP: usize = 128;
@@ -32,10 +33,93 @@ const ZEN5_LINES: usize = 2;
 /// f64[512,4096] 0.56, 0.97, 0.75 and 0.63, c128[512,2048] 0.54, 0.96, 0.66 and 0.67.
 const ZEN5_NEAR_LINES: usize = 8;
 /// Rows a multiple of so many bytes apart share the slots of the second-level cache, so that nothing is kept there for them: on
-/// a Zen 5, f32[512,131072] took 28 ms by 32 rows and 24 by 128.
+/// a Zen 5, f32[512,131072] took 28 ms by 32 rows and 24 by 128. A Zen 3 has half as large a one, and waits for the last one instead:
+/// f32[2064,32768] to columns took 84 ms by 128 rows and 36 by 32, c128[4100,4096] 47 and 33.
 const SPAN: usize = 64 << 10;
 /// The least bytes of rows of which it matters how many a CPU's prefetcher follows where they lie far apart.
 const FOLLOWED: usize = 1 << 10;
+
+/// Columns of a block that may have one slot of the first-level cache: where more have it, lines of theirs that are streamed in turn
+/// hold each other up. On a Zen 3 f32[2816,7000] to columns took 14.3 ms so, 8.5 where each column's lines are put together and streamed
+/// at once, f64[1280,9000] 19.5 and 9.2, u8[10752,12000] 41 and 20; with half as many columns a slot f32[3200,7000] 8.0 and 8.5,
+/// f64[1600,9000] 9.5 and 12.4.
+const IN_TURN: usize = 3;
+/// Lines of each row that a block has whose columns are put together, where rows lie [`SPAN`] or more apart, so that a line of each
+/// in turn is slow: f32[28,48,28,28,48] to {1,2,3,0,4} took 27 ms so, and 33 by single ones, f32[2048,32768] to columns 42 and 89,
+const BROAD: usize = 4;
+/// and the least bytes of an element then: u8[1280,90000] took 32 and 19.
+const BROAD_WIDTH: usize = 4;
+
+/// How many lines of each row a block has that is put together in a stage before it is streamed; none where that is not so.
+fn staged_lines<V: Vector, const W: usize, const STREAM: bool>(plane: &Plane) -> Option<usize> {
+    // With lines as vectors nothing of the kind was seen, and nothing is compiled.
+    if !const { STREAM && V::BYTES < LINE } || !is_zen3() {
+        return None;
+    }
+    let columns = (LINE / W).min(plane.columns.len);
+    let staged = columns > IN_TURN * slots(plane.columns.first_stride());
+    let broad = W >= BROAD_WIDTH && plane.rows.first_stride().unsigned_abs() >= SPAN;
+    staged.then_some(if broad { BROAD } else { 1 })
+}
+
+/// Where columns of a block are put together.
+#[repr(align(64))]
+struct Stage(MaybeUninit<[u8; STAGE]>);
+
+/// Bytes of it: columns of a strip, each with a line more at most, as many as some lines have.
+const STAGE: usize = {
+    // By the widths of elements.
+    let (mut width, mut most) = (1, 0);
+    while width <= 16 {
+        let rows = if width == 1 { TALL } else { STRIP };
+        let lines = if width >= BROAD_WIDTH { BROAD } else { 1 };
+        let columns = lines * LINE / width;
+        let bytes = (rows * width + LINE) * columns;
+        most = if bytes > most { bytes } else { most };
+        width *= 2;
+    }
+    most
+};
+
+impl Stage {
+    /// Moves a tile as [`tile`] does by streaming, by way of the stage.
+    ///
+    /// # Safety
+    ///
+    /// As [`tile`]. There are no more rows than the highest strip has, and no more columns than the most lines have that
+    /// [`staged_lines`] tells.
+    #[inline(always)]
+    unsafe fn tile<V: Vector, const W: usize>(
+        &mut self,
+        rows: impl Places,
+        height: usize,
+        columns: impl Places,
+        breadth: usize,
+        order: impl Order,
+        ask: impl Fn(Range<usize>),
+    ) {
+        let bytes = height * W;
+        // An odd number of lines, so that columns have slots of their own.
+        let pitch = (bytes.div_ceil(LINE) | 1) * LINE;
+        assert!(breadth * pitch <= STAGE);
+        let stage = self.0.as_mut_ptr().cast::<u8>();
+        let staged = Steps {
+            base: stage,
+            step: pitch as isize,
+        };
+        // SAFETY: the caller's promise; the stage, which is no part of either side, has room for all columns. Each is whole
+        // vectors, as each begins on lines of its destination.
+        unsafe {
+            tile::<V, W, false>(rows, height, staged, breadth, order, ask);
+            for column in 0..breadth {
+                let (from, to) = (stage.add(column * pitch), columns.at(column).cast_mut());
+                for at in (0..bytes).step_by(V::BYTES) {
+                    V::load(from.add(at)).stream(to.add(at));
+                }
+            }
+        }
+    }
+}
 
 /// How many rows a strip has, a line's or a few times as many: so few that the CPU's own prefetcher follows them all, or
 /// where it can't, as many as it takes to write a good piece of every column.
@@ -51,10 +135,11 @@ pub(crate) fn strip<const W: usize>(plane: &Plane) -> usize {
     // cache.
     let stride = plane.rows.first_stride();
     let shared = PAGE / stride.unsigned_abs().clamp(1, PAGE);
-    let far = stride.unsigned_abs() >= FAR
-        && !stride.unsigned_abs().is_multiple_of(SPAN)
-        && plane.columns.len * W >= FOLLOWED
-        && !plane.pieced;
+    let far = match stride.unsigned_abs() {
+        apart if apart.is_multiple_of(SPAN) => is_zen3(),
+        apart => apart >= FAR,
+    };
+    let far = far && plane.columns.len * W >= FOLLOWED && !plane.pieced;
     let free = ROOM * slots(stride);
     let apart = plane.columns.first_stride().unsigned_abs() >= FAR;
     let (followed, least, tall) = match followed() {
@@ -131,13 +216,16 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize, const STREAM: bool> Work
             upcoming,
             ..
         } = at;
-        let (n, group) = (V::BYTES / W, LINE / W);
+        let (n, line) = (V::BYTES / W, LINE / W);
         let columns = plane.columns.len;
         let onward = plane.is_run(columns * W, at);
-        // Rows of a run need not be followed.
-        let least = if onward { STRIP } else { 0 };
+        let staged = staged_lines::<V, W, STREAM>(plane);
+        let mut stage = Stage(MaybeUninit::uninit());
+        let group = line * staged.unwrap_or(1);
+        // Rows of a run need not be followed, nor those that are staged in pieces.
+        let least = if onward || staged.is_some() { STRIP } else { 0 };
         let most = strip::<W>(plane).max(least);
-        let strip = even(end - first, most, group);
+        let strip = even(end - first, most, line);
         let (mut from, mut next) = (Pointers::<TALL>::new(), Pointers::<TALL>::new());
         let mut to = Pointers::<LINE>::new();
         let mut down = plane.rows.cursor(first);
@@ -192,15 +280,31 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize, const STREAM: bool> Work
                     // There are whole lines of rows if there is a room, so no fewer than a vector has, and none were moved back.
                     // Alignment by the caller's promise.
                     unsafe {
-                        tile::<V, W, STREAM>(
-                            rows,
-                            count,
-                            to,
-                            breadth,
-                            order,
-                            #[inline(always)]
-                            |r| bring(&feed, &ahead, r, q * W),
-                        );
+                        if const { STREAM && V::BYTES < LINE } && staged.is_some() {
+                            stage.tile::<V, W>(
+                                rows,
+                                count,
+                                to,
+                                breadth,
+                                order,
+                                #[inline(always)]
+                                |r| {
+                                    for q in (q..q + breadth).step_by(line) {
+                                        bring(&feed, &ahead, r.clone(), q * W);
+                                    }
+                                },
+                            );
+                        } else {
+                            tile::<V, W, STREAM>(
+                                rows,
+                                count,
+                                to,
+                                breadth,
+                                order,
+                                #[inline(always)]
+                                |r| bring(&feed, &ahead, r, q * W),
+                            );
+                        }
                     }
                     q += breadth;
                 }
@@ -218,6 +322,95 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize, const STREAM: bool> Work
 mod tests {
     use super::*;
     use crate::axis::Axis;
+    use crate::order::Same;
+    use crate::simd::{Portable, Set, fence};
+
+    /// Vectors that every CPU has, narrower than a line.
+    type Narrow = <Portable as Set>::Wide;
+
+    /// All rows and columns of the highest and the broadest block that may be staged, and of small ones.
+    #[test]
+    fn staged_tiles_are_transposed() {
+        fn check<const W: usize>() {
+            let most = if W == 1 { TALL } else { STRIP };
+            let lines = if W >= BROAD_WIDTH { BROAD } else { 1 };
+            let line = LINE / W;
+            for (height, breadth) in [
+                (most, lines * line),
+                (most - line, lines * line - 1),
+                (line, line),
+                (Narrow::BYTES / W, 16 / W),
+            ] {
+                let source: Vec<u8> = (0..height * breadth * W)
+                    .map(|i| (i * 37 + i / 251) as u8)
+                    .collect();
+                let pitch = (height * W).next_multiple_of(LINE) + LINE;
+                let mut destination = vec![0xa5; breadth * pitch + LINE];
+                let start = destination.as_ptr().align_offset(LINE);
+                let mut expected = destination.clone();
+                for (p, row) in source.chunks_exact(breadth * W).enumerate() {
+                    for (q, element) in row.chunks_exact(W).enumerate() {
+                        expected[start + q * pitch + p * W..][..W].copy_from_slice(element);
+                    }
+                }
+                let rows = Steps {
+                    base: source.as_ptr(),
+                    step: (breadth * W) as isize,
+                };
+                let columns = Steps {
+                    base: destination[start..].as_mut_ptr(),
+                    step: pitch as isize,
+                };
+                let asked = std::cell::Cell::new(0);
+                let mut stage = Stage(MaybeUninit::uninit());
+                // SAFETY: both sides have all elements, columns begin on lines, and every CPU has these vectors.
+                unsafe {
+                    let ask = |rows: Range<usize>| asked.set(asked.get() + rows.len());
+                    stage.tile::<Narrow, W>(rows, height, columns, breadth, Same, ask);
+                }
+                fence();
+                assert!(destination == expected, "{height}x{breadth} of {W} bytes");
+                assert_eq!(asked.get(), height);
+            }
+        }
+        check::<1>();
+        check::<2>();
+        check::<4>();
+        check::<8>();
+        check::<16>();
+    }
+
+    #[test]
+    fn columns_that_share_slots_are_staged_on_a_zen_3() {
+        // Bytes of an element, from a row to the next, and from a column to the next; and lines of each row, if staged.
+        let cases = [
+            (4, 28_000, 13_312, Some(1)),
+            (4, 28_000, 12_800, None),
+            (4, 131_072, 16_384, Some(4)),
+            (4, 131_072, 16_384 + 64, None),
+            (8, 72_000, 10_240, Some(4)),
+            (8, 72_000, 13_312, None),
+            (16, 80_000, 16_384, Some(4)),
+            (16, 80_000, 26_624, None),
+            (2, 300_000, 14_848, Some(1)),
+            (2, 300_000, 14_592, None),
+            (1, 90_000, 1_280, Some(1)),
+            (1, 90_000, 640, None),
+        ];
+        for (width, apart, pitch, lines) in cases {
+            let plane = Plane::streaming(Axis::new(512, apart), Axis::new(1000, pitch), false);
+            let narrow = match width {
+                1 => staged_lines::<Narrow, 1, true>(&plane),
+                2 => staged_lines::<Narrow, 2, true>(&plane),
+                4 => staged_lines::<Narrow, 4, true>(&plane),
+                8 => staged_lines::<Narrow, 8, true>(&plane),
+                _ => staged_lines::<Narrow, 16, true>(&plane),
+            };
+            let expected = lines.filter(|_| is_zen3());
+            assert_eq!(narrow, expected, "{width} bytes, {apart}, {pitch}");
+            assert_eq!(staged_lines::<Narrow, 1, false>(&plane), None);
+        }
+    }
 
     #[test]
     fn strips_have_lines_enough_of_every_column_where_few_rows_are_followed() {
