@@ -44,9 +44,11 @@ const FOLLOWED: usize = 1 << 10;
 /// at once, f64[1280,9000] 19.5 and 9.2, u8[10752,12000] 41 and 20; with half as many columns a slot f32[3200,7000] 8.0 and 8.5,
 /// f64[1600,9000] 9.5 and 12.4.
 const IN_TURN: usize = 3;
-/// Lines of each row that a block has whose columns are put together, where rows lie [`SPAN`] or more apart, so that a line of each
-/// in turn is slow: f32[28,48,28,28,48] to {1,2,3,0,4} took 27 ms so, and 33 by single ones, f32[2048,32768] to columns 42 and 89,
+/// Lines of each row that a block has whose columns are put together, where rows lie so far apart that a line of each in turn is
+/// slow: f32[28,48,28,28,48] to {1,2,3,0,4} took 27 ms so, and 33 by single ones, f32[2048,32768] to columns 42 and 89,
 const BROAD: usize = 4;
+/// in bytes, as f64[4096,4096] took 17.3 ms so, and 20.0 by single ones, f32[4096,4096] 9.7 and 9.9,
+const BROAD_APART: usize = 32 << 10;
 /// and the least bytes of an element then: u8[1280,90000] took 32 and 19.
 const BROAD_WIDTH: usize = 4;
 
@@ -58,7 +60,7 @@ fn staged_lines<V: Vector, const W: usize, const STREAM: bool>(plane: &Plane) ->
     }
     let columns = (LINE / W).min(plane.columns.len);
     let staged = columns > IN_TURN * slots(plane.columns.first_stride());
-    let broad = W >= BROAD_WIDTH && plane.rows.first_stride().unsigned_abs() >= SPAN;
+    let broad = W >= BROAD_WIDTH && plane.rows.first_stride().unsigned_abs() >= BROAD_APART;
     staged.then_some(if broad { BROAD } else { 1 })
 }
 
