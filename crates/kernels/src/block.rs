@@ -94,7 +94,8 @@ unsafe fn blocks<V: Vector, const W: usize, const K: usize>(
     put: impl Fn(usize, usize, V),
 ) {
     let (c, n) = (16 / W, V::BYTES / W);
-    // SAFETY: lane l of vector i is of row l * c + i of its block, which is below V::BYTES / W; there are `K` blocks of c columns.
+    // SAFETY: lane l of vector i is of row l * c + i of its block, which is below V::BYTES / W, so readable. Of each of `K` blocks the
+    // first loop writes c vectors, and the second reads and hands out these. The CPU has `V`. All by the caller's promise.
     unsafe {
         let mut of = [[MaybeUninit::<V>::uninit(); 16]; K];
         for k in 0..K {
@@ -289,9 +290,9 @@ unsafe fn interleave<V: Vector, const W: usize>(c: usize, v: [V; 16]) -> [V; 16]
     }
 }
 
-/// How many blocks of rows write a column together. Where it streams, as many as a line takes, one after the other: a CPU writes a
-/// line whole only as long as few others have been begun. On a Zen 3 a line of two vectors takes 4 ns while up to 4 are begun at
-/// once, and 25 where these are 8, since half a line is written by reading the rest.
+/// How many blocks of rows write a column together, 1, 2 or 4. Where it streams, as many as a line takes, one after the other: a CPU
+/// writes a line whole only as long as few others have been begun. On a Zen 3 a line of two vectors takes 4 ns while up to 4 are
+/// begun at once, and 25 where these are 8.
 ///
 /// Bytes of which a square does not fit the registers: what it keeps in memory meanwhile waits behind the lines that are streamed.
 /// So two squares wait together, even where each writes whole lines.
@@ -299,7 +300,8 @@ const fn together<V: Vector, const W: usize, const STREAM: bool>() -> usize {
     match LINE / V::BYTES {
         _ if !STREAM => 1,
         1 if W == 1 => 2,
-        parts => parts,
+        parts @ (1 | 2 | 4) => parts,
+        _ => panic!("vectors have 16 bytes, 32 or a line"),
     }
 }
 
@@ -322,11 +324,16 @@ pub(crate) unsafe fn tile<V: Vector, const W: usize, const STREAM: bool>(
     ask: impl Fn(Range<usize>),
 ) {
     let n = V::BYTES / W;
-    let many = const { together::<V, W, STREAM>() };
+    // Blocks of few bytes of each row fit the registers, and wait for none that is no part of their lines.
+    let many = match const { together::<V, W, STREAM>() } {
+        _ if V::BYTES == LINE && breadth < n => 1,
+        many => many,
+    };
     let mut r = 0;
     while r < height {
         r = r.min(height - n);
-        // SAFETY: rows r..r + n are of the tile, or as many times more as are written together; the caller's promise.
+        // SAFETY: rows r..r + n are of the tile, and where as many more as are left suffice, `many` times n. What else a band asks
+        // for is what a tile does: the caller's promise.
         unsafe {
             if many == 1 || height - r < many * n {
                 band::<V, W, 1, STREAM>(&rows, r, &columns, breadth, order, &ask);
@@ -370,7 +377,8 @@ unsafe fn band<V: Vector, const W: usize, const K: usize, const STREAM: bool>(
         if !wide {
             q = q.min(breadth - c);
         }
-        // SAFETY: the rows of `K` squares are of the tile, and so are columns q..q + n or q..q + c.
+        // SAFETY: the rows of `K` squares are of the tile, readable, and so are columns q..q + n or q..q + c, writable, each from a
+        // multiple of a vector on if they are streamed. The CPU has `V`. All by the caller's promise.
         unsafe {
             let row = |i| rows.at(r + i).add(q * W);
             let put = |k, m, v: V| {

@@ -109,8 +109,9 @@ impl Stage {
             base: stage,
             step: pitch as isize,
         };
-        // SAFETY: the caller's promise; the stage, which is no part of either side, has room for all columns. Each is whole
-        // vectors, as each begins on lines of its destination.
+        // SAFETY: rows are readable, columns writable and on lines, and the CPU has `V`, by the caller's promise. The stage, which is
+        // no part of either side, has room for `breadth` columns of `pitch` bytes, as was just seen, and the tile writes all bytes
+        // of each. These are whole vectors, as those that a tile streams are.
         unsafe {
             tile::<V, W, false>(rows, height, staged, breadth, order, ask);
             for column in 0..breadth {

@@ -228,7 +228,8 @@ pub(crate) fn is_zen3() -> bool {
     Maker::of_this_cpu() == Maker::Zen3
 }
 
-/// Whether this is one of AMD's: what was measured on a Zen 4 and a Zen 5, and does best on both.
+/// Whether this is one of AMD's: what was measured on a Zen 4 and a Zen 5, and does best on both. A Zen 3 has it too, where nothing
+/// else was measured there.
 pub(crate) fn is_zen() -> bool {
     matches!(Maker::of_this_cpu(), Maker::Zen3 | Maker::Zen | Maker::Zen5)
 }
