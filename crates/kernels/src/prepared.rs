@@ -13,7 +13,7 @@ use crate::lines::{Repeat, Reverse, Strided};
 use crate::nest::{Loop, Loops};
 use crate::order::{Mixed, Unit};
 use crate::plane::{Gap, Plane};
-use crate::runs::{Rows, Runs};
+use crate::runs::{Rows, Runs, Source};
 use crate::sift::Sift;
 use crate::simd::LINE;
 use crate::slim::Slim;
@@ -74,7 +74,7 @@ impl Prepared {
     /// `loops` keep the invariants of `Nest`; `stream` says whether the whole job, of which this box may be a part, is
     /// better written past the caches.
     pub(crate) fn new(width: usize, loops: &[Loop], isa: Isa, stream: bool) -> Prepared {
-        Prepared::with_source(width, loops, isa, stream, false)
+        Prepared::with_source(width, loops, isa, stream, Source::Memory)
     }
 
     /// Moves nothing.
@@ -89,14 +89,15 @@ impl Prepared {
         }
     }
 
-    /// As `new`; `cached` says whether the source is in the caches, so that only the stores matter.
+    /// As `new`; `source` says where the source is: if it is in the caches, only the stores matter.
     pub(crate) fn with_source(
         width: usize,
         loops: &[Loop],
         isa: Isa,
         stream: bool,
-        cached: bool,
+        source: Source,
     ) -> Prepared {
+        let cached = source != Source::Memory;
         let mut outer = Loops::from_slice(loops);
         let mut width = width;
         let mut start = (0, 0);
@@ -149,7 +150,7 @@ impl Prepared {
                     Body::Rows(Box::new(Rows {
                         run,
                         stream,
-                        ask: cached,
+                        source,
                         around,
                     }))
                 } else {
@@ -312,6 +313,15 @@ impl Prepared {
     #[cfg(test)]
     pub(crate) fn is_far(&self) -> bool {
         matches!(&self.body, Body::Plane(plane) if plane.far)
+    }
+
+    /// Where it takes its source to be, if it copies runs in the destination's order.
+    #[cfg(test)]
+    pub(crate) fn source(&self) -> Option<Source> {
+        match &self.body {
+            Body::Rows(rows) => Some(rows.source),
+            _ => None,
+        }
     }
 
     /// Whether it is a plane that is written by way of a [stage](crate::crowded).

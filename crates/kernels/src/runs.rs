@@ -16,7 +16,7 @@ use crate::copy::{copy, stream_near};
 use crate::pen::Pen;
 use crate::pieces::Room;
 use crate::plane::{At, LARGE, WALK};
-use crate::simd::{LINE, Set, Vector, Work, near};
+use crate::simd::{LINE, Set, Vector, Work, near, prefetch};
 use crate::tuning::{is_zen5, waits};
 
 mod pieced;
@@ -43,14 +43,24 @@ const LONG: (usize, usize) = (4 * LINE, 2 * LINE + LINE / 2);
 const SHORT: usize = PIECE / 16;
 const FEWEST: usize = 12;
 
+/// Where the source of a box is, and what a copy of runs asks for of the box after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// In memory: each kernel sees to that by itself.
+    Memory,
+    /// In the caches. As much as is read is asked for of what comes next, from front to back.
+    Front,
+    /// In the caches. What comes next has its runs where this box has its, some way on: each asks for that one.
+    Along,
+}
+
 /// Runs of a source that is in the caches, in the order of the destination.
 #[derive(Debug, Clone)]
 pub(crate) struct Rows {
     /// Bytes of a run.
     pub(crate) run: usize,
     pub(crate) stream: bool,
-    /// Whether to ask for as much of what comes next, from front to back.
-    pub(crate) ask: bool,
+    pub(crate) source: Source,
     pub(crate) around: Around,
 }
 
@@ -128,16 +138,17 @@ struct InOrder<'a, V, const STREAM: bool> {
 impl<V: Vector, const STREAM: bool> Work for InOrder<'_, V, STREAM> {
     #[inline(always)]
     unsafe fn work(self) {
+        let InOrder { rows, at, .. } = self;
         // SAFETY: the caller's promise.
         unsafe {
             let mut copying = Copying::<V, STREAM> {
-                run: self.rows.run,
-                ask: if self.rows.ask { self.rows.run } else { 0 },
-                upcoming: self.at.upcoming,
+                run: rows.run,
+                source: rows.source,
+                upcoming: at.upcoming,
+                on: (at.upcoming as isize).wrapping_sub(at.source as isize),
                 pen: Pen::new(),
             };
-            let around = &self.rows.around;
-            around.walk(self.at.source, self.at.destination, &mut copying);
+            rows.around.walk(at.source, at.destination, &mut copying);
             copying.pen.lift();
         }
     }
@@ -148,8 +159,10 @@ impl<V: Vector, const STREAM: bool> Work for InOrder<'_, V, STREAM> {
 /// A run is readable and writable. Nothing else writes it before the pen is lifted.
 struct Copying<V, const STREAM: bool> {
     run: usize,
-    ask: usize,
+    source: Source,
+    /// What is asked for next from front to back, and how far on what comes next is.
     upcoming: *const u8,
+    on: isize,
     pen: Pen<V>,
 }
 
@@ -157,8 +170,14 @@ impl<V: Vector, const STREAM: bool> Each for Copying<V, STREAM> {
     #[inline(always)]
     unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
         let run = self.run;
-        ask(self.upcoming, self.ask, near);
-        self.upcoming = self.upcoming.wrapping_add(self.ask);
+        match self.source {
+            Source::Memory => {}
+            Source::Front => {
+                ask(self.upcoming, run, near);
+                self.upcoming = self.upcoming.wrapping_add(run);
+            }
+            Source::Along => ask(from.wrapping_offset(self.on), run, prefetch),
+        }
         // SAFETY: pieces of the run.
         unsafe {
             if !STREAM {

@@ -85,7 +85,7 @@ fn few_rows_are_woven_where_they_are_long() {
 fn what_is_short_on_both_sides_goes_by_tables_where_its_source_is_cached() {
     let loops = permuted(2, &[30_000, 2, 3], &[0, 2, 1]);
     for &isa in Isa::available() {
-        let body = Prepared::with_source(2, &loops, isa, true, true).body;
+        let body = Prepared::with_source(2, &loops, isa, true, Source::Front).body;
         let tables = matches!(body, Body::Gather(_) | Body::Sift(_));
         assert!(tables || !isa.picks(), "{isa:?}");
     }

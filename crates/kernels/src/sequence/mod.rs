@@ -13,8 +13,8 @@
 //! ```
 //!
 //! Memory is fastest when it is read from front to back, whatever order the kernels need. So, while a band is moved, the
-//! source of the next is asked for in that order. Where the items of a band share lines of the destination, the band is
-//! put together in a [`stage`].
+//! source of the next is asked for in that order, or, where it lies in several places, run by run. Where the items of a
+//! band share lines of the destination, the band is put together in a [`stage`].
 
 mod item;
 mod order;

@@ -6,6 +6,7 @@ use super::{Ahead, Band, DEPTH, Kind, Leaf, Node};
 use crate::isa::Isa;
 use crate::nest::Loop;
 use crate::prepared::Prepared;
+use crate::runs::Source;
 
 /// The cells of a grid that an item lies in, in the same way in each.
 struct InCells {
@@ -195,7 +196,12 @@ impl Maker {
             && bytes <= self.band as usize
             && (items.len() == 1 || !items.iter().all(Item::is_of_lines));
         let ahead = self.ahead(&items);
-        let cached = ahead.is_some();
+        let source = match ahead {
+            Some(_) => Source::Front,
+            None if !staged && self.goes_along(&items) => Source::Along,
+            None => Source::Memory,
+        };
+        let cached = source != Source::Memory;
         let mut leaves = Vec::with_capacity(items.len());
         for item in items {
             let stream = self.stream && !staged && (!cached || item.streams());
@@ -216,7 +222,7 @@ impl Maker {
                     ..item.leaf(if staged {
                         Prepared::new(item.width, &item.loops, isa, false)
                     } else {
-                        Prepared::with_source(item.width, &item.loops, isa, stream, cached)
+                        Prepared::with_source(item.width, &item.loops, isa, stream, source)
                     })
                 });
             }
@@ -244,6 +250,13 @@ impl Maker {
             && end - start <= 2 * self.band
             && (end - start) as usize <= bytes + bytes / 2;
         fits.then_some(Ahead { start, steps })
+    }
+
+    /// Whether the next iteration reads as much as fits the cache beside this one, wherever that is.
+    fn goes_along(&self, items: &[Item]) -> bool {
+        let mut moved = items.iter().filter(|item| item.pattern.is_none());
+        let bytes: usize = moved.clone().map(Item::bytes).sum();
+        self.stream && bytes as isize <= 2 * self.band && moved.any(|item| item.steps != [0; DEPTH])
     }
 }
 

@@ -119,12 +119,12 @@ impl<'a> Run<'a> {
 
     fn band(&mut self, band: &Band, at: isize, depth: usize) -> Result<(), NestError> {
         let on = |steps: &[isize; DEPTH]| offset(&self.indices[..depth], steps);
-        // Where the next iteration's source begins; it is asked for from front to back while this one's is moved.
-        let next = |steps: &[isize; DEPTH]| if depth > 0 { steps[depth - 1] } else { 0 };
+        // The next iteration's source is asked for while this one's is moved.
+        let then = self.next(depth).unwrap_or(self.indices);
+        let next = |steps: &[isize; DEPTH]| offset(&then[..depth], steps);
         let mut upcoming = self.source.as_ptr();
         if let Some(ahead) = &band.ahead {
-            let base = upcoming.wrapping_offset(ahead.start + on(&ahead.steps));
-            upcoming = base.wrapping_offset(next(&ahead.steps));
+            upcoming = upcoming.wrapping_offset(ahead.start + next(&ahead.steps));
         }
         for leaf in &band.leaves {
             if let Some(own) = &leaf.own {
@@ -151,10 +151,10 @@ impl<'a> Run<'a> {
             // not overlap: one is exclusive.
             unsafe {
                 let source = source.as_ptr().offset(from);
-                // What is asked for in no order goes on where it is.
+                // What is not asked for from front to back is where the leaf goes on.
                 let upcoming = match band.ahead {
                     Some(_) => upcoming,
-                    None => source.wrapping_offset(next(&leaf.steps)),
+                    None => source.wrapping_offset(next(&leaf.steps) - on(&leaf.steps)),
                 };
                 let to = self.window.as_mut_ptr().offset(to);
                 leaf.prepared.run_before(source, to, upcoming, None);
@@ -234,15 +234,23 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// What a band reads where the loops around go next; at their end there is nothing to ask for.
-    fn asked(&self, band: &Band, depth: usize) -> Asked {
+    /// Where so many loops around go next; `None` at their end.
+    fn next(&self, depth: usize) -> Option<[isize; DEPTH]> {
         let mut indices = self.indices;
         let more = (0..depth).rev().any(|d| {
             indices[d] = (indices[d] + 1) % self.extents[d];
             indices[d] > 0
         });
+        more.then_some(indices)
+    }
+
+    /// What a band reads where the loops around go next; at their end there is nothing to ask for.
+    fn asked(&self, band: &Band, depth: usize) -> Asked {
         let mut asked = Asked::default();
-        for leaf in band.leaves.iter().filter(|_| more) {
+        let Some(indices) = self.next(depth) else {
+            return asked;
+        };
+        for leaf in &band.leaves {
             if let Some(ask) = &leaf.ask {
                 let from = leaf.source + offset(&indices[..depth], &leaf.steps);
                 asked.push(ask, self.source.as_ptr().wrapping_offset(from));

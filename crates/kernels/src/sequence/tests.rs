@@ -3,6 +3,7 @@
 use super::*;
 use crate::fill::FillLoop;
 use crate::nest::Loop;
+use crate::runs::Source;
 use crate::tuning::Stores;
 
 fn l(extent: usize, source: usize, destination: usize) -> Loop {
@@ -286,38 +287,85 @@ fn pieces_that_cut_lines_are_put_together_in_a_wide_stage() {
             sequence.scratch(),
             Scratch::bytes(2 * stage::room(SIZES.wide))
         );
-        let mut cuts: Vec<usize> = sequence.cuts(3).collect();
-        assert!(!cuts.is_empty());
-        cuts.insert(0, 0);
-        cuts.push(want.len());
-        let mut to = vec![0xaa; want.len()];
-        for pair in cuts.windows(2) {
-            let window = &mut to[pair[0]..pair[1]];
-            let scratch = &mut Scratch::default();
-            sequence
-                .run_window(&from, window, pair[0], scratch)
-                .unwrap();
-        }
-        assert!(to == want, "{isa:?}");
+        assert!(in_windows(&sequence, &from, want.len()) == want, "{isa:?}");
     }
 }
 
+/// The destination's bytes, moved between cuts.
+fn in_windows(sequence: &Sequence, from: &[u8], bytes: usize) -> Vec<u8> {
+    let mut cuts: Vec<usize> = sequence.cuts(3).collect();
+    assert!(!cuts.is_empty());
+    cuts.insert(0, 0);
+    cuts.push(bytes);
+    let mut to = vec![0xaa; bytes];
+    for pair in cuts.windows(2) {
+        let window = &mut to[pair[0]..pair[1]];
+        let scratch = &mut Scratch::default();
+        sequence.run_window(from, window, pair[0], scratch).unwrap();
+    }
+    to
+}
+
 /// The bands of some nodes.
-fn bands(nodes: &[Node]) -> Vec<&Band> {
+fn bands_of(nodes: &[Node]) -> Vec<&Band> {
     let mut all = Vec::new();
     for node in nodes {
         match &node.kind {
             Kind::Band(band) => all.push(band),
-            Kind::Loop { body, .. } => all.extend(bands(body)),
+            Kind::Loop { body, .. } => all.extend(bands_of(body)),
         }
     }
     all
 }
 
+/// Rows of four lines and of two, which change places or lie in two arrays: what a band reads next is one range or two.
+#[test]
+fn what_a_band_reads_next_is_asked_for_wherever_it_is() {
+    const ROWS: usize = 4001;
+    const RUNS: [usize; 2] = [4 * LINE, 2 * LINE];
+    const ROW: usize = 6 * LINE;
+    let from: Vec<u8> = (0..ROWS * ROW).map(|i| (i % 251 + i / 251) as u8).collect();
+    // Where each part is in the source, and the bytes from one row to the next there.
+    let places = [
+        (Source::Front, [(2 * LINE, ROW), (0, ROW)]),
+        (Source::Along, [(0, RUNS[0]), (ROWS * RUNS[0], RUNS[1])]),
+    ];
+    for (source, parts) in places {
+        let mut want = Vec::with_capacity(from.len());
+        for row in 0..ROWS {
+            for ((first, pitch), run) in parts.into_iter().zip(RUNS) {
+                want.extend_from_slice(&from[first + row * pitch..][..run]);
+            }
+        }
+        for &isa in Isa::available() {
+            let tuning = Tuning {
+                isa,
+                stores: Stores::Streaming,
+            };
+            let moves = [0, 1].map(|i| {
+                let (first, pitch) = parts[i];
+                let loops = [l(ROWS, pitch, ROW), l(RUNS[i] / 4, 4, 4)];
+                Move::tuned(4, first, i * RUNS[0], &loops, &tuning).unwrap()
+            });
+            let sequence = Sequence::sized(moves.iter(), [].iter(), &tuning, true, SIZES).unwrap();
+            assert!(!sequence.is_staged());
+            let bands = bands_of(&sequence.nodes);
+            let leaves = bands.iter().flat_map(|band| &band.leaves);
+            // What is left of the rows is a band that nothing comes after.
+            let sources: Vec<_> = leaves.map(|leaf| leaf.prepared.source()).collect();
+            assert_eq!(sources[..2], [Some(source); 2], "{isa:?}: {sources:?}");
+            assert!(
+                in_windows(&sequence, &from, want.len()) == want,
+                "{isa:?}, {source:?}"
+            );
+        }
+    }
+}
+
 /// That columns and the gaps behind them are one leaf, and need no stage but their kernel's.
 fn joined(sequence: &Sequence) {
     assert!(sequence.is_staged() && sequence.scratch() == 0);
-    let first = &bands(&sequence.nodes)[0].leaves[..];
+    let first = &bands_of(&sequence.nodes)[0].leaves[..];
     assert!(matches!(first, [leaf] if leaf.pattern.is_none()));
 }
 
@@ -354,7 +402,7 @@ fn short_columns_are_written_with_the_gaps_behind_them() {
     columns_in_bands(8, (3, 39_999), 40, sizes, joined);
     let staged = |sequence: &Sequence| {
         assert!(sequence.is_staged());
-        let mut leaves = bands(&sequence.nodes).into_iter();
+        let mut leaves = bands_of(&sequence.nodes).into_iter();
         assert!(leaves.any(|band| band.leaves.len() != 1));
     };
     columns_in_bands(1, (3, 400_009), 3, sizes, staged);
@@ -365,7 +413,7 @@ fn short_columns_are_written_with_the_gaps_behind_them() {
 fn other_gaps_are_filled_apart() {
     let sizes = Sizes { most: 300, ..SIZES };
     let apart = |sequence: &Sequence| {
-        let mut leaves = bands(&sequence.nodes).into_iter();
+        let mut leaves = bands_of(&sequence.nodes).into_iter();
         assert!(leaves.all(|band| band.leaves.len() != 1));
     };
     columns_in_bands(4, (131, 1511), 6, sizes, apart);
