@@ -14,7 +14,7 @@ use crate::order::Order;
 use crate::plane::Plane;
 use crate::simd::{LINE, Vector};
 use crate::strips::STRIP;
-use crate::tuning::{Caches, is_zen, is_zen5};
+use crate::tuning::{Caches, is_zen, is_zen3, is_zen5};
 
 /// Lines that find room in each slot of the first-level cache, beside others.
 pub(crate) const ROOM: usize = 4;
@@ -67,7 +67,9 @@ const PITCH: usize = RUN + LINE;
 /// On older ones only where columns share a single slot: of bytes and pairs rows of half a line to a line, of bytes and words also
 /// longer ones that push each other out. On a Zen 4 u16[65536,24] 0.34 and 0.13, u8[8192,33] 0.049 and 0.015, but u8[8192,24] 0.010
 /// and 0.011, u16[4096,65] 0.027 and 0.030; f32[1024,1024] 0.216 and 0.196, u8[4096,1024] 0.29 and 0.23, but u16[1024,1024] 0.104 and
-/// 0.117, f32[512,512] 0.034 and 0.041. Others were not measured.
+/// 0.117, f32[512,512] 0.034 and 0.041. On a Zen 3 all that share a single slot, but words only where rows push each other out: u8[4096,1000]
+/// 0.80 and 0.41, u16[4096,65] 0.060 and 0.038, f64[512,512] 0.21 and 0.12; of two slots u8[2048,2048] 0.62 and 0.66, f32[8,512,512] 0.76
+/// and 1.30. Others were not measured.
 pub(crate) fn suits(plane: &Plane, width: usize, bytes: usize) -> bool {
     let Some(step) = plane.columns.single_stride() else {
         return false;
@@ -85,6 +87,10 @@ pub(crate) fn suits(plane: &Plane, width: usize, bytes: usize) -> bool {
     let rows = plane.rows.len.min(STRIP) > ROOM * slots(pitch);
     let second = Caches::of_this_cpu().second;
     let single = slots_of_columns == 1;
+    if is_zen3() {
+        let words = rows && bytes >= second / 4;
+        return single && (words && lines >= 8 || width <= 2 && lines >= 16);
+    }
     if !is_zen5() {
         let slim = width <= 2 && (LINE / 2..=LINE).contains(&(plane.columns.len * width));
         return lines >= 16 && single && (slim || rows && bytes >= second / 4 && width != 2);
@@ -264,35 +270,45 @@ mod tests {
     #[test]
     fn columns_a_page_apart_crowd_on_a_zen() {
         const MIB: usize = 1 << 20;
-        // Rows and columns, their width, bytes from one to the next, bytes of the whole, and whether they crowd on a Zen 5 and
-        // on others of AMD's.
+        // Rows and columns, their width, bytes from one to the next, bytes of the whole, and whether they crowd on a Zen 5, a Zen 4
+        // and a Zen 3.
         let cases = [
-            ((1024, 1024), 4, (4096, 4096), 4 * MIB, (true, true)),
+            ((1024, 1024), 4, (4096, 4096), 4 * MIB, (true, true, true)),
             // Rows that find room.
-            ((1024, 1000), 4, (4000, 4096), 4 * MIB, (false, false)),
-            ((4096, 1000), 1, (1000, 4096), 4 * MIB, (true, false)),
-            ((4096, 1024), 1, (1024, 4096), 4 * MIB, (true, true)),
+            (
+                (1024, 1000),
+                4,
+                (4000, 4096),
+                4 * MIB,
+                (false, false, false),
+            ),
+            ((4096, 1000), 1, (1000, 4096), 4 * MIB, (true, false, true)),
+            ((4096, 1024), 1, (1024, 4096), 4 * MIB, (true, true, true)),
             // Two slots.
-            ((1024, 512), 4, (4096, 6144), 4 * MIB, (true, false)),
-            ((1024, 500), 2, (1000, 2048), MIB, (false, false)),
-            ((1024, 1024), 2, (2048, 2048), 2 * MIB, (true, false)),
-            ((2048, 1024), 2, (2048, 4096), 4 * MIB, (true, false)),
+            ((1024, 512), 4, (4096, 6144), 4 * MIB, (true, false, false)),
+            ((1024, 500), 2, (1000, 2048), MIB, (false, false, false)),
+            ((1024, 1024), 2, (2048, 2048), 2 * MIB, (true, false, false)),
+            ((2048, 1024), 2, (2048, 4096), 4 * MIB, (true, false, true)),
             // Small ones.
-            ((1024, 32), 4, (128, 4096), MIB / 8, (false, false)),
-            ((4096, 33), 1, (33, 4096), MIB / 8, (true, true)),
-            ((4096, 24), 1, (24, 4096), MIB / 16, (true, false)),
-            ((4096, 24), 2, (48, 4096), MIB / 8, (true, true)),
-            ((4096, 33), 2, (66, 4096), MIB / 4, (true, false)),
-            ((4096, 15), 1, (15, 4096), MIB / 16, (false, false)),
-            ((32, 4096), 1, (4096, 4096), MIB / 8, (false, false)),
-            ((512, 128), 8, (1024, 4096), MIB / 2, (false, false)),
-            ((512, 512), 8, (4096, 4096), 2 * MIB, (true, false)),
-            ((512, 512), 16, (8192, 8192), 4 * MIB, (false, false)),
+            ((1024, 32), 4, (128, 4096), MIB / 8, (false, false, false)),
+            ((4096, 33), 1, (33, 4096), MIB / 8, (true, true, true)),
+            ((4096, 24), 1, (24, 4096), MIB / 16, (true, false, true)),
+            ((4096, 24), 2, (48, 4096), MIB / 8, (true, true, true)),
+            ((4096, 33), 2, (66, 4096), MIB / 4, (true, false, true)),
+            ((4096, 15), 1, (15, 4096), MIB / 16, (false, false, false)),
+            ((32, 4096), 1, (4096, 4096), MIB / 8, (false, false, false)),
+            ((512, 128), 8, (1024, 4096), MIB / 2, (false, false, true)),
+            ((512, 512), 8, (4096, 4096), 2 * MIB, (true, false, true)),
+            ((512, 512), 16, (8192, 8192), 4 * MIB, (false, false, false)),
         ];
-        for ((height, breadth), width, (row, column), bytes, (zen5, others)) in cases {
+        for ((height, breadth), width, (row, column), bytes, (zen5, zen4, zen3)) in cases {
             let rows = Axis::new(height, row);
             let plane = Plane::streaming(rows, Axis::new(breadth, column), false);
-            let crowd = if is_zen5() { zen5 } else { others };
+            let crowd = match (is_zen5(), is_zen3()) {
+                (true, _) => zen5,
+                (_, true) => zen3,
+                _ => zen4,
+            };
             assert_eq!(
                 suits(&plane, width, bytes),
                 crowd && is_zen(),
