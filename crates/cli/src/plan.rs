@@ -103,9 +103,19 @@ struct ExplainObject {
     threads: usize,
     parts: usize,
     kernels: Vec<KernelObject>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bands: Option<BandsObject>,
     filled_bytes: usize,
     predicted_s: f64,
     memcpy_s: f64,
+}
+
+#[derive(Serialize)]
+struct BandsObject {
+    count: usize,
+    largest_bytes: usize,
+    staged: bool,
+    streams: bool,
 }
 
 #[derive(Serialize)]
@@ -134,6 +144,12 @@ impl ExplainObject {
             threads: explanation.threads,
             parts: explanation.parts,
             kernels: kernels.collect(),
+            bands: explanation.bands.as_ref().map(|bands| BandsObject {
+                count: bands.count,
+                largest_bytes: bands.largest,
+                staged: bands.staged,
+                streams: bands.streams,
+            }),
             filled_bytes: explanation.filled,
             predicted_s: explanation.predicted.as_secs_f64(),
             memcpy_s: explanation.copy.as_secs_f64(),

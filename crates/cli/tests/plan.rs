@@ -99,7 +99,49 @@ fn an_explanation_says_what_was_chosen_and_what_to_expect() {
     assert_eq!(explained["touched_bytes"], 2 * 4 * 2048 * 2048);
     assert!(explained["predicted_s"].as_f64() > Some(0.0));
     assert_eq!(explained["kernels"][0]["bytes"], 4 * 2048 * 2048);
+    assert!(explained["bands"].is_null());
     assert!(plan(shapes[0], shapes[1])["explain"].is_null());
+}
+
+#[test]
+fn an_explanation_says_which_boxes_are_moved_together() {
+    // Tiles that cut each other, past all caches.
+    let shapes = ["f32[48000,4608]{1,0:T(8,128)}", "{1,0:T(12,96)}"];
+    let text = run(["plan", shapes[0], shapes[1], "--explain"])
+        .assert_done()
+        .out
+        .clone();
+    let line = |start: &str| {
+        text.lines()
+            .find(|line| line.trim_start().starts_with(start))
+    };
+    let together = line("together ").unwrap_or_else(|| panic!("{text}"));
+    assert!(together.contains(" bands of up to "), "{text}");
+    assert!(
+        together.ends_with("whole lines streamed past the caches"),
+        "{text}"
+    );
+    // What each box would do by itself is not what happens.
+    let alone = line("box 1 ").unwrap_or_else(|| panic!("{text}"));
+    assert!(alone.contains("copy runs of 384 bytes"), "{text}");
+    assert!(
+        !alone.contains("stores") && !alone.contains("streamed"),
+        "{text}"
+    );
+    let object: Value = run(["plan", "--json", "--explain", shapes[0], shapes[1]])
+        .assert_done()
+        .json()
+        .remove(0);
+    let bands = &object["explain"]["bands"];
+    let (count, largest) = (bands["count"].as_u64(), bands["largest_bytes"].as_u64());
+    let (count, largest) = (count.unwrap(), largest.unwrap());
+    // All of the destination lies in some band.
+    assert!(count > 1 && count * largest >= 4 * 48000 * 4608, "{object}");
+    assert_eq!(
+        (&bands["staged"], &bands["streams"]),
+        (&false.into(), &true.into())
+    );
+    assert_eq!(object["explain"]["kernels"][0]["streams"], true);
 }
 
 #[test]

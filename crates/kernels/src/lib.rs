@@ -85,6 +85,6 @@ pub use product::Blas;
 pub use product::{Matrix, Real, product};
 pub use program::{Column, OutOfBounds, Program, Step, Width};
 pub use recode::{Code, FillBits, Format, Recode, Recoding, Scratch};
-pub use sequence::Sequence;
+pub use sequence::{Bands, Sequence};
 pub use team::team;
 pub use tuning::{Caches, Stores, Tuning};

@@ -44,7 +44,8 @@ mod threads;
 pub use backend::{Backend, Device, Devices};
 pub use batch_map::{BatchError, BatchMap};
 pub use executor::{
-    ExplainedBox, Explanation, Progress, Relayout, RelayoutError, RunError, relayout,
+    ExplainedBands, ExplainedBox, Explanation, Progress, Relayout, RelayoutError, RunError,
+    relayout,
 };
 pub use half::{bf16, f16};
 pub use in_place::{InPlace, InPlaceError};

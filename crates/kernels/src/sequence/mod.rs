@@ -74,6 +74,16 @@ pub struct Sequence {
     joins: bool,
 }
 
+/// The bands of a [`Sequence`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Bands {
+    /// How many there are, in all iterations.
+    pub count: usize,
+    /// Bytes of the destination from the first to the last of the largest one.
+    pub largest: usize,
+}
+
 /// A part of the destination, in bytes from its start or from that of the iteration around.
 #[derive(Debug, Clone)]
 struct Node {
@@ -147,6 +157,29 @@ struct Sizes {
     most: usize,
     /// Those of everything, below which it stays in the caches, for each [`Written`].
     kept: [usize; 3],
+}
+
+/// The bands that are moved.
+fn bands(nodes: &[Node]) -> Bands {
+    let mut all = Bands {
+        count: 0,
+        largest: 0,
+    };
+    for node in nodes {
+        let (times, inside) = match &node.kind {
+            Kind::Band(_) => (
+                1,
+                Bands {
+                    count: 1,
+                    largest: (node.end - node.start) as usize,
+                },
+            ),
+            Kind::Loop { extent, body, .. } => (*extent, bands(body)),
+        };
+        all.count += times * inside.count;
+        all.largest = all.largest.max(inside.largest);
+    }
+    all
 }
 
 /// How many leaves are run.
@@ -333,6 +366,11 @@ impl Sequence {
     /// Whether it writes past the caches what is worth it.
     pub fn streams(&self) -> bool {
         self.stream
+    }
+
+    /// What is moved together.
+    pub fn bands(&self) -> Bands {
+        bands(&self.nodes)
     }
 
     /// Bytes that a run takes in a [`Scratch`]: some hundreds of KiB or none.

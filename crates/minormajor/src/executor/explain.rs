@@ -27,6 +27,8 @@ pub struct Explanation {
     pub parts: usize,
     /// The boxes that are moved.
     pub boxes: Vec<ExplainedBox>,
+    /// How boxes and padding that interleave are moved together, if they are.
+    pub bands: Option<ExplainedBands>,
     /// Bytes of padding that are written.
     pub filled: usize,
     /// Memory beside the two buffers.
@@ -36,6 +38,20 @@ pub struct Explanation {
     /// How long `memcpy` of as many bytes would take, on as many threads.
     pub copy: Duration,
     machine: Machine,
+}
+
+/// Boxes and padding that are moved together: band by band of the destination, all that lies in one before the next.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ExplainedBands {
+    /// How many bands there are.
+    pub count: usize,
+    /// Bytes of the destination of the largest one.
+    pub largest: usize,
+    /// Whether what they write is put together in the caches first, as where boxes share lines.
+    pub staged: bool,
+    /// Whether they are written past the caches.
+    pub streams: bool,
 }
 
 /// What moves a box.
@@ -95,6 +111,15 @@ impl Relayout {
             threads,
             parts,
             boxes: boxes.collect(),
+            bands: self.sequence.as_ref().map(|sequence| {
+                let bands = sequence.bands();
+                ExplainedBands {
+                    count: bands.count,
+                    largest: bands.largest,
+                    staged: sequence.is_staged(),
+                    streams: sequence.streams(),
+                }
+            }),
             filled: work.filled,
             extra: self.extra_memory(),
             predicted: machine.time(&work, threads),
@@ -145,8 +170,10 @@ impl Relayout {
 
     /// Whether a box is written past the caches, alone or in its sequence.
     fn streams(&self, number: usize, run: &ShapeOfRun) -> bool {
-        let in_order = self.sequence.as_ref().is_none_or(|s| s.streams());
-        in_order && self.moves[number].streams_on(run.sharing(number))
+        match &self.sequence {
+            Some(sequence) => sequence.streams(),
+            None => self.moves[number].streams_on(run.sharing(number)),
+        }
     }
 
     /// Threads that a run will use.
@@ -227,22 +254,16 @@ impl fmt::Display for Explanation {
         };
         writeln!(f, "touches    {}: {place}", size(self.footprint))?;
         for (number, part) in self.boxes.iter().enumerate().take(SHOWN) {
-            let stores = if part.streams {
-                "whole lines streamed past the caches"
-            } else {
-                "ordinary stores"
-            };
             let entered = match part.entries {
                 1 => "in one go".to_owned(),
                 entries => format!("entered {entries} times"),
             };
-            writeln!(
-                f,
-                "box {:<6} {}, {}, {entered}, {stores}",
-                number + 1,
-                part.kernel,
-                size(part.bytes)
-            )?;
+            let (kernel, bytes) = (part.kernel, size(part.bytes));
+            write!(f, "box {:<6} {kernel}, {bytes}", number + 1)?;
+            match self.bands {
+                Some(_) => writeln!(f)?,
+                None => writeln!(f, ", {entered}, {}", stores(part.streams))?,
+            }
         }
         if self.boxes.len() > SHOWN {
             writeln!(
@@ -253,6 +274,18 @@ impl fmt::Display for Explanation {
         }
         if self.filled > 0 {
             writeln!(f, "padding    {} written", size(self.filled))?;
+        }
+        if let Some(bands) = &self.bands {
+            let stores = match bands.staged {
+                true => "put together in the caches, and whole lines streamed from there",
+                false => stores(bands.streams),
+            };
+            let (count, largest) = (bands.count, size(bands.largest));
+            let noun = if count == 1 { "band" } else { "bands" };
+            writeln!(
+                f,
+                "together   in {count} {noun} of up to {largest}, {stores}"
+            )?;
         }
         let why = match (self.parts, self.threads) {
             (1, _) => "in one go".to_owned(),
@@ -272,6 +305,14 @@ impl fmt::Display for Explanation {
             "predicted  {:.3?}; a copy of as many bytes takes {:.3?} ({ratio:.2} of its speed)",
             self.predicted, self.copy
         )
+    }
+}
+
+fn stores(streams: bool) -> &'static str {
+    if streams {
+        "whole lines streamed past the caches"
+    } else {
+        "ordinary stores"
     }
 }
 

@@ -23,7 +23,7 @@ use smallvec::SmallVec;
 
 use crate::threads::team;
 pub use error::{RelayoutError, RunError};
-pub use explain::{ExplainedBox, Explanation};
+pub use explain::{ExplainedBands, ExplainedBox, Explanation};
 use general::General;
 pub(crate) use job::Job;
 pub(crate) use sharing::Told;
