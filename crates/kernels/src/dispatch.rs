@@ -1,5 +1,6 @@
 //! From the instruction set that a value proves to the kernels compiled for it.
 
+use crate::apart::{self, Apart};
 use crate::gather::{self, Gathers};
 use crate::hop::{self, Hop};
 use crate::in_place::swap::{self, Strip};
@@ -107,6 +108,16 @@ pub(crate) unsafe fn rows(isa: Isa, rows: &Rows, at: &At) {
 pub(crate) unsafe fn runs(isa: Isa, runs: &Runs, at: &At) {
     // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
     unsafe { with_set!(isa, runs::run(runs, at)) }
+}
+
+/// Moves runs that few others lie beside.
+///
+/// # Safety
+///
+/// As [`apart::run`]; that the CPU has the set is proved by `isa`.
+pub(crate) unsafe fn apart(isa: Isa, runs: &Apart, at: &At) {
+    // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
+    unsafe { with_set!(isa, apart::run(runs, at)) }
 }
 
 /// Moves a plane of few columns.

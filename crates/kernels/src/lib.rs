@@ -26,6 +26,7 @@
 //! computed with checked arithmetic when it is built, and compared with the buffers each time it is run.
 
 mod ahead;
+mod apart;
 mod around;
 mod axis;
 mod block;

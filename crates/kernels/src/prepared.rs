@@ -3,6 +3,7 @@
 mod axes;
 mod run;
 
+use crate::apart::Apart;
 use crate::around::Around;
 use crate::cell::Cells;
 use crate::gather::{self, Gather, Gathers};
@@ -44,6 +45,8 @@ enum Body {
     Rows(Box<Rows>),
     /// The same past the caches.
     Runs(Box<Runs>),
+    /// The same, where few others lie beside each.
+    Apart(Box<Apart>),
     /// Runs of the destination that repeat one element.
     Repeat(Box<Repeat>),
     Plane(Box<Plane>),
@@ -157,7 +160,15 @@ impl Prepared {
                     if find(&outer, |l| l.source, run as isize).is_none() {
                         turn(&mut outer, run, &mut start);
                     }
-                    Body::Runs(Box::new(runs(&mut outer, run, None)))
+                    let mut around = outer.clone();
+                    let runs = runs(&mut around, run, None);
+                    match Apart::find(&mut outer, &runs, &around) {
+                        Some(apart) => Body::Apart(Box::new(apart)),
+                        None => {
+                            outer = around;
+                            Body::Runs(Box::new(runs))
+                        }
+                    }
                 };
             }
             if outer[d].source == -unit {
@@ -315,6 +326,12 @@ impl Prepared {
         matches!(&self.body, Body::Plane(plane) if plane.far)
     }
 
+    /// Whether it copies runs that few others lie beside.
+    #[cfg(test)]
+    pub(crate) fn is_apart(&self) -> bool {
+        matches!(&self.body, Body::Apart(_))
+    }
+
     /// Where it takes its source to be, if it copies runs in the destination's order.
     #[cfg(test)]
     pub(crate) fn source(&self) -> Option<Source> {
@@ -335,6 +352,7 @@ impl Prepared {
         match self.body {
             Body::Copy(run) => Kernel::Copy { run },
             Body::Rows(ref rows) => Kernel::Copy { run: rows.run },
+            Body::Apart(ref apart) => Kernel::Copy { run: apart.run },
             Body::Runs(ref runs) if runs.cell.is_some() => self.blocks_of(runs.run),
             Body::Gather(ref gathers) => self.blocks_of(gathers.gather.bytes()),
             Body::Sift(ref sift) => self.blocks_of(sift.bytes()),

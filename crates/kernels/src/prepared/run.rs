@@ -103,6 +103,7 @@ impl Prepared {
             match &self.body {
                 Body::Copy(run) => std::ptr::copy_nonoverlapping(at.source, at.destination, *run),
                 Body::Rows(rows) => dispatch::rows(self.isa, rows, at),
+                Body::Apart(apart) => dispatch::apart(self.isa, apart, at),
                 Body::Runs(runs) => dispatch::runs(self.isa, runs, at),
                 Body::Plane(plane) => dispatch::plane(self.isa, plane, self.width, at),
                 Body::Hop(hop) => dispatch::hop(self.isa, hop, at),
