@@ -9,7 +9,7 @@
 use std::marker::PhantomData;
 
 use crate::around::{Around, Each};
-use crate::copy::{copy, stream_near};
+use crate::copy::{LONG, copy, stream_near};
 use crate::nest::{Loop, Loops};
 use crate::plane::At;
 use crate::runs::{PIECE, Runs};
@@ -17,8 +17,6 @@ use crate::simd::{LINE, Set, Vector};
 
 /// Runs from which on others move a plane of short ones, by registers.
 const MANY: usize = 8;
-/// Bytes of a run from which on it is worth streaming though it cuts lines.
-const LONG: usize = 1 << 10;
 
 /// Runs in the loops around them.
 #[derive(Debug, Clone)]
@@ -54,13 +52,14 @@ pub(crate) unsafe fn run<S: Set>(apart: &Apart, at: &At) {
         run: apart.run,
         vector: PhantomData,
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: the CPU has the set, and so its vectors; from both starts on, every iteration of the loops around goes to a run that is
+    // readable and one that is writable, and the two do not overlap: the caller's promise.
     unsafe { S::enter(apart.around.of(at, copying)) }
 }
 
 /// # Safety (of `each`)
 ///
-/// A run is readable and writable.
+/// A run is readable, and as many bytes are writable where it goes; the two do not overlap.
 struct Copying<V> {
     run: usize,
     vector: PhantomData<V>,
@@ -70,7 +69,8 @@ impl<V: Vector> Each for Copying<V> {
     #[inline(always)]
     unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
         let run = self.run;
-        // SAFETY: the caller's promise.
+        // SAFETY: `run` bytes are readable, and writable where they go, without overlapping, and the CPU has `V`: the caller's promise.
+        // A run has an element at least, so it is not empty.
         unsafe {
             if run >= LONG || (to as usize | run).is_multiple_of(LINE) {
                 stream_near::<V>(from, to, run);
@@ -115,6 +115,7 @@ mod tests {
                 let ends = loops.iter().map(|l| (l.extent - 1) * of(l) as usize);
                 1 + ends.sum::<usize>()
             };
+            // No byte is what the room has.
             let source: Vec<u8> = (0..end(|l| l.source))
                 .map(|i| (i * 37 + i / 251) as u8 | 1)
                 .collect();
@@ -132,7 +133,8 @@ mod tests {
                             want[to..to + run].copy_from_slice(&source[from..from + run]);
                         }
                     }
-                    // SAFETY: the source has all runs, and the destination room for them.
+                    // SAFETY: the source has all bytes from the first run's start to the last one's end, and the room as many from
+                    // `start` on as the loops reach there. The two are vectors of their own, and the CPU has an available set.
                     unsafe { prepared.run(source.as_ptr(), room[start..].as_mut_ptr()) };
                     assert!(room == want, "runs of {run} bytes from {shift}, {isa:?}");
                 }

@@ -119,7 +119,7 @@ impl<'a> Run<'a> {
 
     fn band(&mut self, band: &Band, at: isize, depth: usize) -> Result<(), NestError> {
         let on = |steps: &[isize; DEPTH]| offset(&self.indices[..depth], steps);
-        // The next iteration's source is asked for while this one's is moved.
+        // The next iteration's source is asked for while this one's is moved; of the last one its own, which is there.
         let then = self.next(depth).unwrap_or(self.indices);
         let next = |steps: &[isize; DEPTH]| offset(&then[..depth], steps);
         let mut upcoming = self.source.as_ptr();

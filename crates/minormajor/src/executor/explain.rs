@@ -62,7 +62,7 @@ pub struct ExplainedBox {
     pub kernel: Kernel,
     /// The bytes that it moves: half of those that it reads and writes.
     pub bytes: usize,
-    /// How often it is entered: the iterations of the loops around it.
+    /// How often it is entered where it is moved by itself: the iterations of the loops around it.
     pub entries: usize,
     /// Whether it writes past the caches.
     pub streams: bool,
