@@ -14,8 +14,9 @@ usage: cargo xtask bench [OPTION...]
        cargo xtask bench --tensors [--help]     matrix products and compact shapes instead
 
   --suites A,B       only these: A matrices, B image batches, C permutations, T tiled,
-                     padded and blocked, R short runs, P packed elements and conversions,
-                     S small arrays, U (or UA, UB, UC, UT, UR, US) the same kinds, in no list
+                     padded and blocked, R short runs, V strided views, P packed elements
+                     and conversions, S small arrays, U (or UA, UB, UC, UT, UR, UV, US) the
+                     same kinds, in no list
   --cases A_40,C1    only cases whose names begin so
   --threads 1,2      a row for each of these numbers of threads (1,2)
   --rounds N         interleaved rounds at least (7); short cases get more
@@ -186,7 +187,10 @@ mod tests {
     fn options() {
         assert_eq!(parsed("").unwrap(), Arguments::new());
         let found = parsed("--suites A,U --threads 1,2,4 --rounds 9 --budget 5 --add").unwrap();
-        assert_eq!(found.suites, ["A", "UA", "UB", "UC", "UT", "UR", "US"]);
+        assert_eq!(
+            found.suites,
+            ["A", "UA", "UB", "UC", "UT", "UR", "UV", "US"]
+        );
         assert_eq!((found.threads, found.rounds), (vec![1, 2, 4], 9));
         assert_eq!((found.budget, found.add), (Some(5), true));
         // What follows a preset changes it.
@@ -212,7 +216,7 @@ mod tests {
             ("--threads 1,x", "`--threads` needs a whole number, not `x`"),
             (
                 "--suites A,X",
-                "there is no suite `X`: they are A, B, C, T, R, P, UA, UB, UC, UT, UR, S, US",
+                "there is no suite `X`: they are A, B, C, T, R, V, P, UA, UB, UC, UT, UR, UV, S, US",
             ),
         ] {
             assert_eq!(parsed(line).unwrap_err(), said);

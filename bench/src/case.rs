@@ -1,7 +1,9 @@
-//! The cases: two layouts of one array, with a name whose letters say the suite.
+//! The cases: two places of one array, with a name whose letters say the suite.
 
 use minormajor::plan::{ByteOrders, MoveBox, PlanError};
-use minormajor::{ArrayShape, Layout, Plan, Shape, ShapeError, TileDimension};
+use minormajor::{Layout, Plan, TileDimension};
+
+use crate::side::Side;
 
 /// The checked-in cases.
 const LISTED: &str = include_str!("../cases.tsv");
@@ -12,39 +14,22 @@ const IN_THE_CACHES: i64 = 192 << 10;
 /// stays as far as it can.
 const STEPS: [i64; 3] = [128, 16, 1];
 
-/// An array of other sizes in the same layout, with as much padding.
-fn resized(array: &ArrayShape, sizes: &[i64]) -> Result<ArrayShape, ShapeError> {
-    let mut layout = array.require_layout()?.clone();
-    if let Some(value) = layout.padding_value() {
-        let before = array.dimensions().iter().filter_map(|d| d.bound());
-        let padding = layout.padded_dimensions().iter().zip(before);
-        let widths = padding.zip(sizes);
-        let widths: Vec<i64> = widths
-            .map(|((wide, before), now)| wide - before + now)
-            .collect();
-        if !widths.is_empty() {
-            layout = layout.with_padding(widths, value)?;
-        }
-    }
-    ArrayShape::new(array.element_type(), sizes.iter().copied())?.with_layout(layout)
-}
-
 /// A relayout to measure.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// Letters for the suite, then what it is: `A_4096x4096_f32`.
     pub name: String,
-    /// The array in the layout that it has.
-    pub source: ArrayShape,
-    /// The array in the layout that it gets.
-    pub destination: ArrayShape,
+    /// Where the array lies.
+    pub source: Side,
+    /// Where it goes.
+    pub destination: Side,
     /// The best that another library reached elsewhere, by 1 and by 2 threads: its name, and the
     /// ratio to `memcpy`.
     pub known: [Option<(String, f64)>; 2],
 }
 
 /// The suites: letters, what is in them, whether they are small arrays.
-pub const SUITES: [(&str, &str, bool); 13] = [
+pub const SUITES: [(&str, &str, bool); 15] = [
     ("A", "matrices, elements of 1 to 16 bytes", false),
     ("B", "image batches, NCHW to NHWC and back", false),
     (
@@ -54,6 +39,7 @@ pub const SUITES: [(&str, &str, bool); 13] = [
     ),
     ("T", "tiled, padded and blocked, both ways", false),
     ("R", "short runs and extents: pixels, heads, weights", false),
+    ("V", "strided views, in and out", false),
     (
         "P",
         "packed elements of 1, 2 and 4 bits, and conversions",
@@ -64,28 +50,22 @@ pub const SUITES: [(&str, &str, bool); 13] = [
     ("UC", "as C, unlisted", false),
     ("UT", "as T, unlisted", false),
     ("UR", "as R, unlisted", false),
+    ("UV", "as V, unlisted", false),
     ("S", "small arrays", true),
     ("US", "as S, unlisted", true),
 ];
 
 impl Case {
-    /// A case from the text of its shapes.
+    /// A case from the texts of its sides.
     ///
     /// # Errors
     ///
-    /// Where a text is no array's, or the name begins with no suite's letters.
+    /// Where a text is no side's, or the name begins with no suite's letters.
     pub fn new(name: &str, source: &str, destination: &str) -> Result<Case, String> {
-        let array = |text: &str| -> Result<ArrayShape, String> {
-            let shape: Shape = text.parse().map_err(|error| format!("{text}: {error}"))?;
-            let array = shape
-                .as_array()
-                .map_err(|error| format!("{text}: {error}"))?;
-            Ok(array.clone())
-        };
         let case = Case {
             name: name.to_owned(),
-            source: array(source)?,
-            destination: array(destination)?,
+            source: Side::new(source)?,
+            destination: Side::new(destination)?,
             known: [None, None],
         };
         match SUITES.iter().any(|(suite, ..)| *suite == case.suite()) {
@@ -100,18 +80,19 @@ impl Case {
     ///
     /// Where there is none.
     pub fn plan(&self) -> Result<Plan, PlanError> {
-        Plan::converting(&self.source, &self.destination, ByteOrders::default())
+        let [from, to] = [self.source.place(), self.destination.place()];
+        Plan::converting(from, to, ByteOrders::default())
     }
 
-    /// The same layouts of an array that a core's caches hold; none where there is no such array.
+    /// The same layouts and strides of an array that a core's caches hold; none where there is no such array.
     pub fn in_the_caches(&self) -> Option<Case> {
-        let sizes = self.source.dimensions().iter().map(|d| d.bound());
+        let sizes = self.source.shape().dimensions().iter().map(|d| d.bound());
         let mut sizes: Vec<i64> = sizes.collect::<Option<_>>()?;
         loop {
             let mut case = self.clone();
-            case.source = resized(&self.source, &sizes).ok()?;
-            case.destination = resized(&self.destination, &sizes).ok()?;
-            let bytes = [&case.source, &case.destination].map(|side| side.allocated_bytes());
+            case.source = self.source.resized(&sizes)?;
+            case.destination = self.destination.resized(&sizes)?;
+            let bytes = [&case.source, &case.destination].map(Side::buffer_bytes);
             if bytes.into_iter().max()?? <= IN_THE_CACHES {
                 return Some(case);
             }
@@ -234,11 +215,12 @@ pub struct Blocked {
 impl Blocked {
     /// The case as such a pair, if it is one.
     pub fn of(case: &Case) -> Option<Blocked> {
-        let sizes = <[i64; 4]>::try_from(case.source.sizes().ok()?).ok()?;
-        if case.source.element_type() != case.destination.element_type() {
+        let sizes = <[i64; 4]>::try_from(case.source.shape().sizes().ok()?).ok()?;
+        let [from, to] = [&case.source, &case.destination];
+        if from.shape().element_type() != to.shape().element_type() {
             return None;
         }
-        let [from, to] = [case.source.layout()?, case.destination.layout()?];
+        let [from, to] = [from.layout()?, to.layout()?];
         let (block, to_blocks) = match (block(from), block(to)) {
             (None, Some(block)) if is_plain(from) => (block, true),
             (Some(block), None) if is_plain(to) => (block, false),
@@ -278,7 +260,7 @@ mod tests {
 
     fn permutation(source: &str, destination: &str) -> Option<Permutation> {
         let case = Case::new("A", source, destination).unwrap();
-        Permutation::of(&Plan::new(&case.source, &case.destination).unwrap())
+        Permutation::of(&case.plan().unwrap())
     }
 
     #[test]
@@ -291,13 +273,9 @@ mod tests {
         for case in &cases {
             let plan = case.plan();
             assert!(plan.is_ok(), "{}: {plan:?}", case.name);
-            assert_eq!(
-                case.source.sizes(),
-                case.destination.sizes(),
-                "{}",
-                case.name
-            );
-            let elements: i64 = case.source.sizes().unwrap().iter().product();
+            let [from, to] = [&case.source, &case.destination].map(|side| side.shape().sizes());
+            assert_eq!(from, to, "{}", case.name);
+            let elements: i64 = from.unwrap().iter().product();
             assert!(!case.is_small() || elements <= 4096, "{}", case.name);
             let twice = cases.iter().filter(|other| other.name == case.name);
             assert_eq!(twice.count(), 1, "{}", case.name);

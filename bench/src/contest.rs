@@ -217,18 +217,14 @@ pub fn measure(case: &Case, terms: &Terms, peers: &mut Peers) -> Result<Vec<Row>
     let mut small = small_pages.then(|| make(Pages::Small)).transpose()?;
 
     let array = &huge.parts().0[..relayout.source_bytes()];
-    let mut bytes = vec![0; relayout.destination_bytes()];
+    // What lies between a view's elements stays.
+    let mut bytes = vec![SENTINEL; relayout.destination_bytes()];
+    let [from, to] = [case.source.place(), case.destination.place()];
     let conversion = Conversion {
-        to: case.destination.element_type(),
-        ..Conversion::none(case.source.element_type())
+        to: to.element_type(),
+        ..Conversion::none(from.element_type())
     };
-    large::converting(
-        &case.source,
-        array,
-        &case.destination,
-        &mut bytes,
-        &conversion,
-    );
+    large::converting(from, array, to, &mut bytes, &conversion);
     let expected = Expected::new(bytes);
 
     let mut rows = Vec::new();
@@ -320,7 +316,7 @@ impl<'a> Arena<'a> {
         let source = self.source;
         let (from, to) = (case.source.clone(), case.destination.clone());
         self.contestants.push(here(PLANNED, move |destination| {
-            let plan = Plan::new(black_box(&from), black_box(&to)).ok();
+            let plan = Plan::new(black_box(from.place()), black_box(to.place())).ok();
             if let Some(relayout) = plan.and_then(|plan| Relayout::new(&plan).ok()) {
                 let _ = relayout
                     .threads(threads)
@@ -430,7 +426,7 @@ mod tests {
     #[test]
     fn wrong_results_are_noticed() {
         let case = Case::new("A_x", "u8[20,30]", "u8[20,30]{0,1}").unwrap();
-        let plan = Plan::new(&case.source, &case.destination).unwrap();
+        let plan = case.plan().unwrap();
         let mut buffers = Buffers::new(&Relayout::new(&plan).unwrap(), Pages::Huge).unwrap();
         let mut arena = Arena::new(Pages::Huge, &mut buffers);
         arena.contestants.push(here("idle", |_| {}));

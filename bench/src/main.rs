@@ -8,6 +8,7 @@ mod machine;
 mod peers;
 mod report;
 mod results;
+mod side;
 mod unlisted;
 
 use std::process::ExitCode;

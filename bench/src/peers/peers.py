@@ -146,6 +146,8 @@ class Torch:
         pairs = []
         for box in job.boxes:
             extents, s, d = ([l[i] for l in box["loops"]] for i in range(3))
+            if min(s + d, default=0) < 0:
+                raise Absent("no strides below zero")
             to = torch.as_strided(destination, extents, d, box["destination"])
             pairs.append((to, torch.as_strided(source, extents, s, box["source"])))
         for box in job.fills:

@@ -21,8 +21,8 @@ A ratio is the median time of `memcpy` over the median time of the relayout: 1 i
 copying, more is faster. Both move between the same two buffers, whose pages were touched before,
 by the same number of threads, and take turns with everyone else who is measured, round by round;
 buffers on 4 KiB pages have their rounds after those on huge pages, so that two buffers are in use, as
-with `minormajor bench`, not four. `memcpy` copies half of what the relayout reads and writes, which
-is the array's size where there is no padding; by several threads, each copies a part, and the clock
+with `minormajor bench`, not four. `memcpy` copies half of what both arrays take, which is the array's size where there is no
+padding, whatever lies between the elements of strided views; by several threads, each copies a part, and the clock
 starts when all are ready. What takes less than two milliseconds is done four times before its clock
 starts, by everyone: no one finds memory where another left it, or threads asleep. Where nothing else is
 said, buffers are on huge pages. In brackets are the ratios at the quartiles of the relayout's times:

@@ -257,6 +257,8 @@ pub struct Bench {
     #[arg(value_name = "DST")]
     pub destination: String,
     #[command(flatten)]
+    pub strides: Strides,
+    #[command(flatten)]
     pub endians: Endians,
     /// Threads of the relayout and of memcpy [default: as many as the machine has]
     #[arg(long, value_name = "N", value_parser = threads)]

@@ -66,6 +66,7 @@ impl Bench {
     fn new(arguments: &arguments::Bench) -> Result<Bench, RequestError> {
         let to = &arguments.destination;
         let sides = Sides::new(&arguments.source, to, &arguments.endians)?;
+        let sides = sides.with_strides(&arguments.strides)?;
         let plan = sides.plan(to)?;
         let refused = |error: &dyn ToString| RequestError {
             input: arguments.destination.clone(),

@@ -225,11 +225,16 @@ Examples:
   $ minormajor bench 'f32[4096,4096]' '{0,1}' --threads 2 --json | tr ',' '\\n' | grep threads
   \"threads\":2
 
+The first 16 numbers of each row of 64:
+
+  $ minormajor bench 'f32[1000,16]' '{1,0}' --src-strides 256,4 --json | tr ',' '\\n' | grep bytes
+  \"bytes\":64000
+
 Both move between the same two buffers in turns, in at least seven rounds; the times are medians,
-with the quartiles in parentheses. memcpy copies half of what the relayout reads and writes: the
-array's size where there is no padding. GB/s counts bytes read and written. The ratio is memcpy's
-time over the relayout's, both by as many threads; arrays of a few MiB or less take one thread.
-In JSON, times are in seconds.";
+with the quartiles in parentheses. memcpy copies half of what both arrays take: the array's size
+where there is no padding, whatever lies between elements that have strides of their own. GB/s
+counts bytes read and written. The ratio is memcpy's time over the relayout's, both by as many
+threads; arrays of a few MiB or less take one thread. In JSON, times are in seconds.";
 
 /// Of `relayout`.
 pub const RELAYOUT: &str = "\

@@ -39,6 +39,32 @@ fn a_ratio_is_memcpys_time_over_the_relayouts() {
     }
 }
 
+/// What lies between elements is not what memcpy copies.
+#[test]
+fn views_are_measured() {
+    for (strides, source, destination) in [
+        (
+            ["--src-strides", "256,4", "--dst-strides", "128,4"],
+            "f32[1000,16] from byte 0, strides of 256,4 bytes",
+            "f32[1000,16] from byte 0, strides of 128,4 bytes",
+        ),
+        (
+            ["--src-strides", "64,-4", "--src-offset", "60"],
+            "f32[1000,16] from byte 60, strides of 64,-4 bytes",
+            "f32[1000,16]{1,0}",
+        ),
+    ] {
+        let found = bench(&[&["f32[1000,16]", "{1,0}"][..], &strides].concat());
+        assert_eq!(found["bytes"], 64_000);
+        assert_eq!(found["source"], source);
+        assert_eq!(found["destination"], destination);
+        assert!(found["ratio"].as_f64().expect("a ratio") > 0.0);
+    }
+    let ran = run(["bench", "f32[2,3]", "{1,0}", "--src-strides", "4"]);
+    let line = ran.assert_failed();
+    assert!(line.starts_with("minormajor: 4: column 1: "), "{line}");
+}
+
 #[test]
 fn nothing_to_move_has_no_ratio() {
     let found = bench(&["f32[0,3]", "{0,1}"]);

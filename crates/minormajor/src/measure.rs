@@ -53,8 +53,8 @@ impl Default for Options {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Measurement {
-    /// Bytes that `memcpy` copied: half of what the relayout reads and writes, so that both touch
-    /// as much memory. It is the array's size where no side has padding.
+    /// Bytes that `memcpy` copied: half of both arrays, so that both touch as much memory. It is the
+    /// array's size where no side has padding; what lies between a strided view's elements does not count.
     pub bytes: usize,
     /// Threads that the relayout might use, and that `memcpy` used on all but small arrays.
     pub threads: usize,
@@ -125,9 +125,9 @@ pub fn relayout(relayout: &Relayout, options: &Options) -> Result<Measurement, M
     })
 }
 
-/// Half of the bytes that a relayout reads and writes.
+/// Half of the bytes of both arrays: [`Relayout::array_bytes`].
 pub fn copied_bytes(relayout: &Relayout) -> usize {
-    let (source, destination) = (relayout.source_bytes(), relayout.destination_bytes());
+    let [source, destination] = relayout.array_bytes();
     source / 2 + destination / 2 + (source % 2 + destination % 2) / 2
 }
 
@@ -381,7 +381,7 @@ fn copy_together(source: &[u8], destination: &mut [u8], threads: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Plan, Shape};
+    use crate::{ElementType, Plan, Shape, StridedView};
 
     fn prepared(from: &str, to: &str) -> Relayout {
         let [from, to] = [from, to].map(|text| text.parse::<Shape>().unwrap());
@@ -480,6 +480,25 @@ mod tests {
             assert_eq!((found.relayout.rounds(), found.memcpy.rounds()), (7, 7));
             assert!(found.relayout.median() > 0.0 && found.memcpy.median() > 0.0);
             assert!(found.ratio() > 0.0);
+        }
+    }
+
+    #[test]
+    fn what_lies_between_elements_is_not_copied() {
+        let view =
+            |strides: &[i64]| StridedView::new(ElementType::F32, &[40, 30], strides, 8).unwrap();
+        let rows: Shape = "f32[40,30]".parse().unwrap();
+        let (wide, none) = (view(&[256, 8]), view(&[0, 4]));
+        for (plan, bytes) in [
+            (Plan::new(&wide, rows.as_array().unwrap()), 4800),
+            (Plan::new(&none, &wide), 4800),
+        ] {
+            let relayout = Relayout::new(&plan.unwrap()).unwrap();
+            let options = Options {
+                patience: Duration::ZERO,
+                ..Options::default()
+            };
+            assert_eq!(super::relayout(&relayout, &options).unwrap().bytes, bytes);
         }
     }
 

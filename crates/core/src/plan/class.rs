@@ -52,6 +52,8 @@ pub(super) struct Facts {
     pub class: PlanClass,
     pub elements: i64,
     pub general_bytes_written: i64,
+    /// Of each side, whether it is a strided view.
+    pub strided: [bool; 2],
     padding_elements: i64,
     padding_value: Option<PaddingValue>,
     /// The most minor dimension of more than one element, on both sides.
@@ -79,6 +81,7 @@ impl Facts {
                     super::bytes(8 * plan.destination_bytes - padding)
                 }
             },
+            strided: [from.array().is_none(), to.array().is_none()],
             padding_elements,
             padding_value: Some(padding_value),
             minor: [from.minor_dimension(), to.minor_dimension()],

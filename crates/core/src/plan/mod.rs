@@ -389,6 +389,34 @@ impl Plan {
         self.destination_bytes
     }
 
+    /// Bytes of the source's array, padding included; of a strided view, of its elements without what lies between them.
+    ///
+    /// ```
+    /// use minormajor_core::{ElementType, Plan, Shape, StridedView};
+    ///
+    /// // Every second column, to tiles.
+    /// let columns = StridedView::new(ElementType::F32, &[3, 5], &[80, 8], 0)?;
+    /// let tiles: Shape = "f32[3,5]{1,0:T(4,8)}".parse()?;
+    /// let plan = Plan::new(&columns, tiles.as_array()?)?;
+    /// assert_eq!((plan.source_bytes(), plan.source_array_bytes()), (196, 60));
+    /// assert_eq!((plan.destination_bytes(), plan.destination_array_bytes()), (128, 128));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn source_array_bytes(&self) -> i64 {
+        match self.facts.strided[0] {
+            true => self.bytes_read(),
+            false => self.source_bytes,
+        }
+    }
+
+    /// The same of the destination.
+    pub fn destination_array_bytes(&self) -> i64 {
+        match self.facts.strided[1] {
+            true => bytes(self.facts.elements * self.elements.destination_bits()),
+            false => self.destination_bytes,
+        }
+    }
+
     /// Bytes that running the plan reads from the source, rounded up where elements are packed.
     pub fn bytes_read(&self) -> i64 {
         bytes(self.facts.elements * self.elements.source_value_bits)

@@ -86,6 +86,8 @@ pub struct Relayout {
     unit_bytes: Option<usize>,
     source_bytes: usize,
     destination_bytes: usize,
+    /// The same without what lies between the elements of strided views.
+    array_bytes: [usize; 2],
     /// That of the plan, where the destination may be cut.
     reach: usize,
     /// 0 for as many as the machine runs at once.
@@ -205,6 +207,8 @@ impl Relayout {
             unit_bytes,
             source_bytes,
             destination_bytes,
+            array_bytes: [plan.source_array_bytes(), plan.destination_array_bytes()]
+                .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
             reach,
             threads: 0,
             heap: None,
@@ -226,6 +230,12 @@ impl Relayout {
     /// Bytes that the destination must have at least.
     pub fn destination_bytes(&self) -> usize {
         self.destination_bytes
+    }
+
+    /// Bytes of the source's array and of the destination's, padding included; of a strided view,
+    /// those of its elements.
+    pub fn array_bytes(&self) -> [usize; 2] {
+        self.array_bytes
     }
 
     /// The kernels of the plan's boxes and then of its fills, in their order; none for a general
