@@ -60,6 +60,10 @@ impl Around {
         std::mem::replace(&mut self.loops[AROUND - 1], ONCE)
     }
 
+    pub(crate) fn innermost(&self) -> &Loop {
+        &self.loops[AROUND - 1]
+    }
+
     pub(crate) fn loops(&self) -> &[Loop] {
         &self.loops
     }

@@ -4,9 +4,6 @@ use crate::onward::Onward;
 use crate::runs::PIECE;
 use crate::simd::{LINE, Vector, near, own};
 
-/// Bytes of a run from which on it is worth streaming though it cuts lines.
-pub(crate) const LONG: usize = 1 << 10;
-
 /// Copies a run with ordinary stores.
 ///
 /// # Safety

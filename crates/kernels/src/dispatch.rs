@@ -5,10 +5,10 @@ use crate::gather::{self, Gathers};
 use crate::hop::{self, Hop};
 use crate::in_place::swap::{self, Strip};
 use crate::isa::{Isa, Kind};
-use crate::lines::{self, Repeat, Reverse, Strided};
 use crate::plane::{self, At, Plane};
 use crate::program::{self, Batch, OutOfBounds};
 use crate::recode::{self, Mix, Place, Way};
+use crate::repeat::{self, Repeat};
 use crate::runs::{self, Rows, Runs};
 use crate::sequence::stage;
 use crate::sift;
@@ -16,6 +16,7 @@ use crate::sift;
 use crate::simd::NativeSet;
 use crate::slim::{self, Slim};
 use crate::spaced::{self, Spaced};
+use crate::steps::{self, Steps};
 use crate::weave::{self, Weave};
 use crate::zip::{self, Zip};
 
@@ -202,10 +203,10 @@ pub(crate) fn widest(isa: Isa) -> usize {
 ///
 /// # Safety
 ///
-/// As [`lines::repeat`]; that the CPU has the set is proved by `isa`.
+/// As [`repeat::repeat`]; that the CPU has the set is proved by `isa`.
 pub(crate) unsafe fn repeat(isa: Isa, repeat: &Repeat, at: &At) {
     // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
-    unsafe { with_set!(isa, lines::repeat(repeat, at)) }
+    unsafe { with_set!(isa, repeat::repeat(repeat, at)) }
 }
 
 /// Does what is left to do beside a kernel.
@@ -218,24 +219,14 @@ pub(crate) unsafe fn aside(isa: Isa, aside: &mut stage::Aside) {
     unsafe { with_set!(isa, stage::finish(aside)) }
 }
 
-/// Moves elements one by one.
+/// Moves lines of elements.
 ///
 /// # Safety
 ///
-/// As [`lines::strided`]; that the CPU has the set is proved by `isa`.
-pub(crate) unsafe fn strided(isa: Isa, strided: &Strided, width: usize, at: &At) {
+/// As [`steps::run`]; that the CPU has the set is proved by `isa`.
+pub(crate) unsafe fn steps(isa: Isa, steps: &Steps, at: &At) {
     // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
-    unsafe { with_set!(isa, lines::strided(strided, width, at)) }
-}
-
-/// Moves runs backward.
-///
-/// # Safety
-///
-/// As [`lines::reverse`]; that the CPU has the set is proved by `isa`.
-pub(crate) unsafe fn reverse(isa: Isa, reverse: &Reverse, width: usize, at: &At) {
-    // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
-    unsafe { with_set!(isa, lines::reverse(reverse, width, at)) }
+    unsafe { with_set!(isa, steps::run(steps, at)) }
 }
 
 /// Swaps what lies opposite.

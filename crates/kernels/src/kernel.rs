@@ -68,7 +68,7 @@ pub enum Kernel {
         /// Bits of an element.
         bits: usize,
     },
-    /// Element by element.
+    /// Lines of elements at any strides, put together where they come to lie side by side, else one by one.
     Strided {
         /// Bytes of an element.
         width: usize,

@@ -10,15 +10,16 @@ use crate::gather::{self, Gather, Gathers};
 use crate::hop::Hop;
 use crate::isa::Isa;
 use crate::kernel::Kernel;
-use crate::lines::{Repeat, Reverse, Strided};
 use crate::nest::{Loop, Loops};
 use crate::order::{Mixed, Unit};
 use crate::plane::{Gap, Plane};
+use crate::repeat::Repeat;
 use crate::runs::{Rows, Runs, Source};
 use crate::sift::Sift;
 use crate::simd::LINE;
 use crate::slim::Slim;
 use crate::spaced::Spaced;
+use crate::steps::{LANE, Steps};
 use crate::weave::{self, Weave};
 use crate::zip::{self, Zip};
 use axes::{few, is_broken, plane, runs};
@@ -63,10 +64,8 @@ enum Body {
     Gather(Box<Gathers>),
     /// Blocks picked from a few registers.
     Sift(Box<Sift>),
-    /// Elements at any strides, moved one by one.
-    Strided(Box<Strided>),
-    /// Runs that go backward in the source.
-    Reverse(Box<Reverse>),
+    /// Lines of elements at any strides.
+    Steps(Box<Steps>),
 }
 
 /// Bytes of a block that lies whole on both sides below which several are better put together in a stage than each by itself: on
@@ -132,7 +131,7 @@ impl Prepared {
                         outer.push(line);
                         repeat(&mut outer, width, width, stream)
                     }
-                    Some(line) => strided(&mut outer, line),
+                    Some(line) => steps(width, &mut outer, line, stream),
                 };
             };
             if outer[d].source == 0 {
@@ -148,6 +147,13 @@ impl Prepared {
                 }
                 break if outer.is_empty() && !stream {
                     Body::Copy(run)
+                } else if stream
+                    && !cached
+                    && run < LANE
+                    && !meet(&outer, run)
+                    && let Some(line) = outer.pop()
+                {
+                    steps(run, &mut outer, line, stream)
                 } else if cached || !stream {
                     let around = Around::take(&mut outer);
                     Body::Rows(Box::new(Rows {
@@ -172,15 +178,13 @@ impl Prepared {
                 };
             }
             if outer[d].source == -unit {
-                let Loop { extent, source, .. } = outer.remove(d);
-                start.0 += (extent - 1) as isize * source;
-                let around = Around::take(&mut outer);
-                break Body::Reverse(Box::new(Reverse { extent, around }));
+                let line = outer.remove(d);
+                break steps(width, &mut outer, line, stream);
             }
             turn(&mut outer, width, &mut start);
             let Some(s) = find(&outer, |l| l.source, unit) else {
                 let line = outer.remove(d);
-                break strided(&mut outer, line);
+                break steps(width, &mut outer, line, stream);
             };
             if stream
                 && !cached
@@ -378,7 +382,7 @@ impl Prepared {
                 width,
                 isa: self.isa.name(),
             },
-            Body::Strided(_) | Body::Reverse(_) => Kernel::Strided { width },
+            Body::Steps(ref steps) => Kernel::Strided { width: steps.width },
         }
     }
 
@@ -495,9 +499,15 @@ fn repeat(outer: &mut Loops, width: usize, run: usize, stream: bool) -> Body {
     }))
 }
 
-fn strided(outer: &mut Loops, line: Loop) -> Body {
-    let around = Around::take(outer);
-    Body::Strided(Box::new(Strided { line, around }))
+fn steps(width: usize, outer: &mut Loops, line: Loop, stream: bool) -> Body {
+    Body::Steps(Box::new(Steps::new(width, outer, line, stream)))
+}
+
+/// Whether runs of so many bytes follow one another in loops that are others on either side.
+fn meet(outer: &[Loop], run: usize) -> bool {
+    let d = find(outer, |l| l.destination, run as isize);
+    let s = find(outer, |l| l.source.abs(), run as isize);
+    d.is_some() && s.is_some() && d != s
 }
 
 #[cfg(test)]

@@ -96,10 +96,14 @@ impl Runs {
             && self.columns.is_multiple_of(LINE as isize)
     }
 
-    /// Whether they are long enough to go right from the source to the destination.
+    /// Whether they are long enough to be streamed from the source wherever they lie.
+    pub(crate) fn are_long(&self) -> bool {
+        self.run >= if waits() { LONG.0 } else { LONG.1 }
+    }
+
+    /// Whether they go right from the source to the destination.
     fn goes_straight(&self, at: &At) -> bool {
-        let long = if waits() { LONG.0 } else { LONG.1 };
-        self.stream && (self.run >= long || self.is_on_lines(at))
+        self.stream && (self.are_long() || self.is_on_lines(at))
     }
 
     /// Whether all columns follow one another where a strip has so many rows.
@@ -352,7 +356,7 @@ fn ahead(rows: usize) -> usize {
 
 /// Asks for the lines that begin in these bytes: so every line of bytes that follow one another is asked for once.
 #[inline(always)]
-fn ask(start: *const u8, bytes: usize, line_at: impl Fn(*const u8)) {
+pub(crate) fn ask(start: *const u8, bytes: usize, line_at: impl Fn(*const u8)) {
     let end = start.wrapping_add(bytes);
     let mut line = start.map_addr(|start| start.next_multiple_of(LINE));
     while line < end {

@@ -114,8 +114,7 @@ impl Prepared {
                 Body::Gather(gathers) => dispatch::gather(self.isa, gathers, at),
                 Body::Sift(sift) => dispatch::sift(self.isa, sift, at),
                 Body::Repeat(repeat) => dispatch::repeat(self.isa, repeat, at),
-                Body::Reverse(reverse) => dispatch::reverse(self.isa, reverse, self.width, at),
-                Body::Strided(strided) => dispatch::strided(self.isa, strided, self.width, at),
+                Body::Steps(steps) => dispatch::steps(self.isa, steps, at),
             }
         }
     }

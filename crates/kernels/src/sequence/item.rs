@@ -1,7 +1,6 @@
 //! What is put in order: a nest, or a part of one.
 
 use super::{DEPTH, Leaf};
-use crate::copy::LONG;
 use crate::fill::Fill;
 use crate::nest::{Loop, Loops, Nest};
 use crate::packed::PACKED;
@@ -12,6 +11,8 @@ use crate::simd::LINE;
 use crate::spaced::Spaced;
 use crate::tuning::followed;
 
+/// Bytes of a run of the destination from which on it is worth streaming though it cuts lines.
+const LONG: isize = 1 << 10;
 /// Bytes of the source that are worth reading at a time.
 pub(super) const RUN: isize = 512;
 
@@ -104,7 +105,7 @@ impl Item {
             return true;
         }
         let (run, apart) = self.pieces();
-        run >= LONG as isize || (run | apart) % LINE as isize == 0
+        run >= LONG || (run | apart) % LINE as isize == 0
     }
 
     /// Whether it writes whole lines, or so many at a time that those it cuts don't matter.

@@ -202,7 +202,7 @@ impl Buffers {
             blocks: rewritten("f32", "bf16", numbers, ["1,0", "0,1"]),
         };
         rates.copy = self.copy(bytes, threads);
-        rates.element = self.every_second(bytes / 2, threads);
+        rates.steps = self.every_second(bytes / 2, threads);
         rates
     }
 
@@ -249,16 +249,12 @@ impl Buffers {
         plan.map_or(Rate::default(), |plan| self.plan(&plan, threads))
     }
 
-    /// A single element of a line whose elements lie apart.
+    /// A byte of a line whose elements lie apart.
     fn every_second(&mut self, bytes: usize, threads: usize) -> Rate {
         let count = (bytes / 4) as i64;
         let view = |stride| StridedView::new(ElementType::U32, &[count], &[stride], 0).ok();
         let plan = || Plan::new(&view(8)?, &view(4)?).ok();
-        let rate = plan().map_or(Rate::default(), |plan| self.plan(&plan, threads));
-        Rate {
-            one: 4.0 * rate.one,
-            all: 4.0 * rate.all,
-        }
+        plan().map_or(Rate::default(), |plan| self.plan(&plan, threads))
     }
 
     fn plan(&mut self, plan: &Plan, threads: usize) -> Rate {

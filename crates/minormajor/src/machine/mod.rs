@@ -67,8 +67,8 @@ struct Rates {
     /// Few rows of them that become runs.
     braid: Rate,
     numbers: Rewrites,
-    /// One element by itself, whatever its width.
-    element: Rate,
+    /// Elements some steps apart, which come to lie side by side.
+    steps: Rate,
     /// A position of a plan without boxes.
     position: f64,
 }
@@ -135,12 +135,10 @@ impl Rates {
             packed,
             braid,
             numbers,
-            element,
+            steps,
             position,
         } = self;
-        let single = [
-            copy, long, runs, short, rows, blocks, gather, braid, element,
-        ];
+        let single = [copy, long, runs, short, rows, blocks, gather, braid, steps];
         let rewrites = [bits, numbers].into_iter();
         let rewrites = rewrites.flat_map(|of| [&mut of.runs, &mut of.blocks]);
         let lined = transpose.iter_mut().chain(packed).chain([pieces]);
@@ -334,8 +332,7 @@ impl Machine {
                 }
             }
             Kernel::Braid { .. } => on(rates.braid),
-            Kernel::Strided { width } => on(rates.element) / width as f64,
-            _ => on(rates.element),
+            _ => on(rates.steps),
         }
     }
 }
@@ -422,7 +419,7 @@ mod tests {
                 packed: [0.06, 0.05, 0.04].map(lined),
                 braid: rate(0.03),
                 numbers: rewrites,
-                element: rate(1.0),
+                steps: rate(1.0),
                 position: 10.0,
             }
         };

@@ -1,10 +1,9 @@
-//! Runs that repeat one element, elements at any two strides, and runs backward.
+//! Runs that repeat one element.
 
 use std::marker::PhantomData;
 
 use crate::around::{Around, Each};
 use crate::copy;
-use crate::nest::Loop;
 use crate::plane::At;
 use crate::simd::{LINE, Set, Vector, Work};
 
@@ -219,132 +218,5 @@ impl<V: Vector> Each for Few<'_, V> {
     unsafe fn each(&mut self, _: *const u8, to: *mut u8) {
         // SAFETY: the pattern is longer than the run and has its bytes from the start.
         unsafe { copy::copy::<V>(self.pattern.as_ptr().cast(), to, self.repeat.run) }
-    }
-}
-
-/// Elements at any two strides.
-#[derive(Debug, Clone)]
-pub(crate) struct Strided {
-    pub(crate) line: Loop,
-    pub(crate) around: Around,
-}
-
-/// Moves elements of `width` bytes one by one.
-///
-/// # Safety
-///
-/// All elements are readable and writable and do not overlap; the CPU has the set.
-pub(crate) unsafe fn strided<S: Set>(strided: &Strided, width: usize, at: &At) {
-    let Strided { line, around } = strided;
-    // SAFETY: the caller's promise.
-    unsafe {
-        match width {
-            1 => S::enter(around.of(at, Elements::<1>(line))),
-            2 => S::enter(around.of(at, Elements::<2>(line))),
-            4 => S::enter(around.of(at, Elements::<4>(line))),
-            8 => S::enter(around.of(at, Elements::<8>(line))),
-            _ => S::enter(around.of(at, Elements::<16>(line))),
-        }
-    }
-}
-
-/// # Safety (of `each`)
-///
-/// As `strided`, for one line of elements of `W` bytes.
-struct Elements<'a, const W: usize>(&'a Loop);
-
-impl<const W: usize> Each for Elements<'_, W> {
-    #[inline(always)]
-    unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
-        let Loop {
-            extent,
-            source,
-            destination,
-        } = *self.0;
-        for i in 0..extent as isize {
-            // SAFETY: element i of the line.
-            unsafe {
-                let element = from.offset(i * source).cast::<[u8; W]>().read_unaligned();
-                to.offset(i * destination)
-                    .cast::<[u8; W]>()
-                    .write_unaligned(element);
-            }
-        }
-    }
-}
-
-/// Runs of elements that go backward in the source. Both sides start at their lowest byte.
-#[derive(Debug, Clone)]
-pub(crate) struct Reverse {
-    /// Elements of a run.
-    pub(crate) extent: usize,
-    pub(crate) around: Around,
-}
-
-/// Moves runs of elements of `width` bytes backward.
-///
-/// # Safety
-///
-/// All elements are readable and writable and do not overlap; the CPU has the set.
-pub(crate) unsafe fn reverse<S: Set>(reverse: &Reverse, width: usize, at: &At) {
-    let &Reverse { extent, around } = reverse;
-    let length = extent * width;
-    // SAFETY: the caller's promise; each vector is no longer than a run.
-    unsafe {
-        if length >= S::Wide::BYTES {
-            S::enter(around.of(at, Backward::<S::Wide>::new(length, width)));
-        } else if length >= S::Quarter::BYTES {
-            S::enter(around.of(at, Backward::<S::Quarter>::new(length, width)));
-        } else {
-            let unit = width as isize;
-            let line = Loop {
-                extent,
-                source: -unit,
-                destination: unit,
-            };
-            let source = at.source.add((extent - 1) * width);
-            strided::<S>(&Strided { line, around }, width, &At { source, ..*at });
-        }
-    }
-}
-
-/// # Safety (of `each`)
-///
-/// As `reverse`, for one run, of `length` bytes: at least a vector.
-struct Backward<V> {
-    length: usize,
-    /// The elements of a lane from last to first.
-    order: [u8; 16],
-    vector: PhantomData<V>,
-}
-
-impl<V> Backward<V> {
-    fn new(length: usize, width: usize) -> Self {
-        Backward {
-            length,
-            order: std::array::from_fn(|i| ((15 - i) / width * width + i % width) as u8),
-            vector: PhantomData,
-        }
-    }
-}
-
-impl<V: Vector> Each for Backward<V> {
-    #[inline(always)]
-    unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
-        let (length, lanes) = (self.length, V::BYTES / 16);
-        let mut done = 0;
-        while done < length {
-            // A last vector that is not whole is moved back to be so.
-            done = done.min(length - V::BYTES);
-            // SAFETY: the vector is `done` bytes before the end of the source's run and after the start of the
-            // destination's; the order is that of a lane.
-            unsafe {
-                let from = from.add(length - done - V::BYTES);
-                V::load_lanes(|lane| from.add((lanes - 1 - lane) * 16))
-                    .shuffle(V::splat_lane(self.order.as_ptr()))
-                    .store(to.add(done));
-            }
-            done += V::BYTES;
-        }
     }
 }

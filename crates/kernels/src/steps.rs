@@ -1,0 +1,448 @@
+//! Lines of short elements that lie any steps apart: every second number, one channel of pixels, pixels without their fourth
+//! byte, pixels from the last to the first.
+//!
+//! Where they come to lie side by side, each lane of a register is shuffled together from what was read at a few places,
+//! and so whole cache lines are, which past the caches are streamed. Where they don't, each is read and written by itself,
+//! as there may be others' bytes between.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use crate::around::{Around, Each};
+use crate::nest::{Loop, Loops};
+use crate::plane::At;
+use crate::simd::{LINE, Set, Vector};
+
+/// Bytes of a lane.
+pub(crate) const LANE: usize = 16;
+/// The most places that a lane is put together from.
+const PLACES: usize = 4;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Steps {
+    /// Bytes of an element, at most a lane's.
+    pub(crate) width: usize,
+    line: Loop,
+    around: Around,
+    /// How they are put together, where they come to lie side by side.
+    round: Option<Box<Round>>,
+    stream: bool,
+}
+
+impl Steps {
+    /// A line of elements of so many bytes, in a nest.
+    pub(crate) fn new(width: usize, loops: &mut Loops, line: Loop, stream: bool) -> Steps {
+        let dense = line.destination == width as isize;
+        Steps {
+            width,
+            line,
+            around: Around::take(loops),
+            round: dense.then(|| Round::new(width, line)).flatten(),
+            stream,
+        }
+    }
+}
+
+/// So many elements that they fill whole cache lines.
+#[derive(Debug, Clone)]
+struct Round {
+    elements: usize,
+    /// For each lane from where it is read, relative to the first element.
+    lowest: Box<[isize]>,
+    /// For each place that a lane is put together from, a lane's bytes apart, and for each lane, which of the bytes there go
+    /// where; a top bit stands for none.
+    tables: Box<[[u8; LANE]]>,
+    /// Behind the start of the first element, the end of what is read.
+    end: usize,
+}
+
+impl Round {
+    /// Of a line of elements of so many bytes; `None` where it is shorter, or its elements lie too far apart.
+    fn new(width: usize, line: Loop) -> Option<Box<Round>> {
+        let (mut elements, mut lines) = (LINE, width);
+        while lines.is_multiple_of(2) && elements > 1 {
+            (elements, lines) = (elements / 2, lines / 2);
+        }
+        let step = line.source;
+        if line.extent < elements || (LANE / width - 1) * step.unsigned_abs() >= PLACES * LANE {
+            return None;
+        }
+        // Where a byte of the round comes from.
+        let place = |byte: usize| (byte / width) as isize * step + (byte % width) as isize;
+        let bytes = |lane: usize| lane * LANE..(lane + 1) * LANE;
+        let lanes = lines * (LINE / LANE);
+        let lowest = (0..lanes).filter_map(|lane| bytes(lane).map(place).min());
+        let lowest: Box<[isize]> = lowest.collect();
+        let at = |byte: usize| (place(byte) - lowest[byte / LANE]) as usize;
+        let places = (0..lanes * LANE).map(at).max()? / LANE + 1;
+        let table = |number: usize| {
+            let (of, lane) = (number / lanes, number % lanes);
+            std::array::from_fn(|byte| {
+                let at = at(lane * LANE + byte);
+                match at / LANE == of {
+                    true => (at % LANE) as u8,
+                    false => 0x80,
+                }
+            })
+        };
+        if places > PLACES {
+            return None;
+        }
+        // The first lane has the first element, so this is above 0.
+        let end = *lowest.iter().max()? + (places * LANE) as isize;
+        let tables = (0..places * lanes).map(table).collect();
+        Some(Box::new(Round {
+            elements,
+            lowest,
+            tables,
+            end: end as usize,
+        }))
+    }
+
+    /// The first elements of a line after which its elements begin on a cache line; `None` where they never do.
+    fn before_lines(&self, width: usize, to: *const u8) -> Option<usize> {
+        (0..self.elements).find(|first| (to as usize + first * width).is_multiple_of(LINE))
+    }
+
+    /// The rounds of a line: from which element on, and how many.
+    fn of(&self, width: usize, line: &Loop, first: usize) -> (usize, usize) {
+        // What is read behind a round's first element is there if so many others are.
+        let others = match (self.end.saturating_sub(width), line.source.unsigned_abs()) {
+            (0, _) => 0,
+            (_, 0) => return (0, 0),
+            (behind, step) => behind.div_ceil(step),
+        };
+        let (mut first, mut end) = (first, line.extent);
+        if line.source > 0 {
+            end = end.min((end + self.elements).saturating_sub(others + 1));
+        } else {
+            // The others are before it.
+            first += others.saturating_sub(first).next_multiple_of(self.elements);
+        }
+        match end.saturating_sub(first) / self.elements {
+            0 => (0, 0),
+            count => (first, count),
+        }
+    }
+}
+
+/// Moves all elements.
+///
+/// # Safety
+///
+/// The CPU has the set. All bytes from the lowest element to the highest are readable, all elements writable, and the two sides
+/// do not overlap.
+pub(crate) unsafe fn run<S: Set>(steps: &Steps, at: &At) {
+    // SAFETY: the caller's promise; an element is a number of `N` bytes, or two that overlap.
+    unsafe {
+        match steps.width {
+            1 => elements::<S, 1, false>(steps, at),
+            2 => elements::<S, 2, false>(steps, at),
+            3 => elements::<S, 2, true>(steps, at),
+            4 => elements::<S, 4, false>(steps, at),
+            5..=7 => elements::<S, 4, true>(steps, at),
+            8 => elements::<S, 8, false>(steps, at),
+            9..=15 => elements::<S, 8, true>(steps, at),
+            _ => elements::<S, 16, false>(steps, at),
+        }
+    }
+}
+
+/// # Safety
+///
+/// As `run`; an element has `N` bytes, or if it is `TWO` numbers, up to as many more.
+unsafe fn elements<S: Set, const N: usize, const TWO: bool>(steps: &Steps, at: &At) {
+    let around = &steps.around;
+    let vector = PhantomData::<S::Wide>;
+    // SAFETY: the caller's promise; the narrowest registers may lack a shuffle.
+    unsafe {
+        match &steps.round {
+            Some(round) if S::Wide::BYTES > LANE => {
+                S::enter(around.of(
+                    at,
+                    Together::<_, N, TWO> {
+                        steps,
+                        round,
+                        vector,
+                    },
+                ));
+            }
+            _ => S::enter(around.of(at, Alone::<N, TWO>(steps))),
+        }
+    }
+}
+
+/// Elements that are copied one by one.
+///
+/// # Safety (of `each`)
+///
+/// As `elements`, for one line.
+struct Alone<'a, const N: usize, const TWO: bool>(&'a Steps);
+
+impl<const N: usize, const TWO: bool> Each for Alone<'_, N, TWO> {
+    #[inline(always)]
+    unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
+        // SAFETY: all elements of the line.
+        unsafe { self.copy(from, to, 0..self.0.line.extent) };
+    }
+}
+
+impl<const N: usize, const TWO: bool> Alone<'_, N, TWO> {
+    /// Copies some elements of a line that begins there.
+    ///
+    /// # Safety
+    ///
+    /// They are readable and writable, and have `N` bytes, or if they are `TWO` numbers, up to as many more.
+    #[inline(always)]
+    unsafe fn copy(&self, from: *const u8, to: *mut u8, elements: Range<usize>) {
+        let &Steps { width, line, .. } = self.0;
+        for i in elements {
+            // SAFETY: both numbers are inside element `i`.
+            unsafe {
+                let from = from.offset(i as isize * line.source);
+                let to = to.offset(i as isize * line.destination);
+                let first = from.cast::<[u8; N]>().read_unaligned();
+                if TWO {
+                    let last = from.add(width - N).cast::<[u8; N]>().read_unaligned();
+                    to.add(width - N).cast::<[u8; N]>().write_unaligned(last);
+                }
+                to.cast::<[u8; N]>().write_unaligned(first);
+            }
+        }
+    }
+}
+
+/// Elements that are put together.
+///
+/// # Safety (of `each`)
+///
+/// As `elements`, for one line; the round is that of the steps.
+struct Together<'a, V, const N: usize, const TWO: bool> {
+    steps: &'a Steps,
+    round: &'a Round,
+    vector: PhantomData<V>,
+}
+
+impl<V: Vector, const N: usize, const TWO: bool> Each for Together<'_, V, N, TWO> {
+    #[inline(always)]
+    unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
+        let Together { steps, round, .. } = *self;
+        let &Steps { width, line, .. } = steps;
+        let before = match steps.stream {
+            true => round.before_lines(width, to),
+            false => None,
+        };
+        let (first, count) = round.of(width, &line, before.unwrap_or(0));
+        let behind = first + count * round.elements;
+        // SAFETY: all are elements of the line, in which there are so many rounds from the first on. If `before` says how many are
+        // before a cache line, as many are before the first round, or whole rounds more.
+        unsafe {
+            let alone = Alone::<N, TWO>(steps);
+            alone.copy(from, to, 0..first);
+            let (start, place) = (
+                from.offset(first as isize * line.source),
+                to.add(first * width),
+            );
+            match before {
+                Some(_) => self.places::<true>(start, place, count),
+                None => self.places::<false>(start, place, count),
+            }
+            alone.copy(from, to, behind..line.extent);
+        }
+    }
+}
+
+impl<V: Vector, const N: usize, const TWO: bool> Together<'_, V, N, TWO> {
+    /// Moves so many rounds.
+    ///
+    /// # Safety
+    ///
+    /// What each reads is readable: from its first element on as far as the round says, and its other elements. Its elements are
+    /// writable, and if it is to `STREAM`, the first is at the start of a cache line. The CPU has `V`.
+    #[inline(always)]
+    unsafe fn places<const STREAM: bool>(&self, from: *const u8, to: *mut u8, count: usize) {
+        // SAFETY: the caller's promise; there are so many tables for each lane.
+        unsafe {
+            match self.round.tables.len() / self.round.lowest.len() {
+                1 => self.rounds::<STREAM, 1>(from, to, count),
+                2 => self.rounds::<STREAM, 2>(from, to, count),
+                3 => self.rounds::<STREAM, 3>(from, to, count),
+                _ => self.rounds::<STREAM, PLACES>(from, to, count),
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As `places`, of which each lane has so many.
+    #[inline(always)]
+    unsafe fn rounds<const STREAM: bool, const PLACES: usize>(
+        &self,
+        mut from: *const u8,
+        mut to: *mut u8,
+        count: usize,
+    ) {
+        let Round {
+            elements,
+            lowest,
+            tables,
+            ..
+        } = self.round;
+        let by = *elements as isize * self.steps.line.source;
+        for _ in 0..count {
+            for first in (0..lowest.len()).step_by(V::BYTES / LANE) {
+                // SAFETY: a vector's lanes are some of the round's, which has tables for them one after the other. Each place is
+                // between the round's elements and its end, or below that of its first element. The lanes are written where these
+                // elements lie, and vectors divide a cache line.
+                unsafe {
+                    let part = |place: usize| {
+                        let table = tables.as_ptr().add(place * lowest.len() + first);
+                        V::load_lanes(|lane| {
+                            from.offset(*lowest.get_unchecked(first + lane))
+                                .add(place * LANE)
+                        })
+                        .shuffle(V::load(table.cast()))
+                    };
+                    let mut lanes = part(0);
+                    for place in 1..PLACES {
+                        lanes = lanes.or(part(place));
+                    }
+                    let to = to.add(first * LANE);
+                    match STREAM {
+                        true => lanes.stream(to),
+                        false => lanes.store(to),
+                    }
+                }
+            }
+            // Behind the last round they may leave the buffers.
+            from = from.wrapping_offset(by);
+            to = to.wrapping_add(*elements * self.steps.width);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::Isa;
+    use crate::prepared::Prepared;
+
+    /// Lines of every kind of element, by every set: put together and apart, forward and backward, streamed and not, from a source that
+    /// ends with its last byte to any place in a line, and all other bytes as they were.
+    #[test]
+    fn lines_are_moved_and_nothing_else() {
+        for width in 1..=LANE {
+            for apart in [0, 1, 3, width, 4 * width, 37] {
+                for (extent, gap) in [(1, 0), (7, 3), (67, 0), (67, 1), (211, 0)] {
+                    for backward in [false, true] {
+                        check(width, width + apart, extent, gap, backward);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Two lines; elements come to lie `gap` bytes apart.
+    fn check(width: usize, step: usize, extent: usize, gap: usize, backward: bool) {
+        let reach = (extent - 1) * step + width;
+        let written = (extent - 1) * (width + gap) + width;
+        let source: Vec<u8> = (0..2 * reach)
+            .map(|i| (i * 37 + i / 251) as u8 | 1)
+            .collect();
+        let sign = if backward { -1 } else { 1 };
+        let line = Loop {
+            extent,
+            source: sign * step as isize,
+            destination: (width + gap) as isize,
+        };
+        let lines = Loop {
+            extent: 2,
+            source: reach as isize,
+            destination: written as isize + 5,
+        };
+        for &isa in Isa::available() {
+            for (stream, shift) in [(false, 0), (true, 0), (true, 29), (true, 48)] {
+                let mut room = vec![0; 2 * written + 5 + 3 * LINE];
+                let start = room.as_ptr().align_offset(LINE) + LINE + shift;
+                let mut want = room.clone();
+                for (l, i) in (0..2).flat_map(|l| (0..extent).map(move |i| (l, i))) {
+                    let place = if backward { extent - 1 - i } else { i };
+                    let from = l * reach + place * step;
+                    let to = start + l * (written + 5) + i * (width + gap);
+                    want[to..to + width].copy_from_slice(&source[from..from + width]);
+                }
+                let steps = Steps::new(width, &mut Loops::from_slice(&[lines]), line, stream);
+                let at = At {
+                    source: source[if backward { reach - width } else { 0 }..].as_ptr(),
+                    destination: room[start..].as_mut_ptr(),
+                    upcoming: source.as_ptr(),
+                    aside: None,
+                };
+                // SAFETY: the source has all bytes of both lines, and the room as many from `start` on as they reach there. The two
+                // are vectors of their own, and the CPU has an available set.
+                unsafe { crate::dispatch::steps(isa, &steps, &at) };
+                crate::simd::fence();
+                assert!(
+                    room == want,
+                    "{extent} of {width} bytes, {step} apart, to {gap} between, from {shift}, {backward}, {stream}, {isa:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn rounds_fill_cache_lines() {
+        for (width, step, elements, places) in [
+            (4, 8, 16, 2),
+            (4, -4, 16, 1),
+            (3, 4, 64, 2),
+            (12, 16, 16, 2),
+            (16, 20, 4, 1),
+            (1, 3, 64, 3),
+            (1, 4, 64, 4),
+        ] {
+            let line = Loop {
+                extent: 1000,
+                source: step,
+                destination: width as isize,
+            };
+            let round = Round::new(width, line).unwrap();
+            assert_eq!(round.elements, elements, "{width}, {step}");
+            assert_eq!(round.lowest.len() * LANE, elements * width);
+            assert_eq!(round.tables.len(), places * round.lowest.len());
+            let short = Loop {
+                extent: elements - 1,
+                ..line
+            };
+            assert!(Round::new(width, short).is_none());
+        }
+        let far = Loop {
+            extent: 1000,
+            source: 5,
+            destination: 1,
+        };
+        assert!(Round::new(1, far).is_none());
+    }
+
+    /// Which lines of a nest are steps: where none of both sides has a loop of its own.
+    #[test]
+    fn short_runs_in_one_line_are_steps() {
+        let l = |extent, source, destination| Loop {
+            extent,
+            source,
+            destination,
+        };
+        for (loops, are) in [
+            ([l(5, 4000, 3000), l(1000, 4, 3), l(3, 1, 1)], true),
+            ([l(5, 3000, 4000), l(1000, 3, 4), l(3, 1, 1)], true),
+            ([l(5, 3000, 3000), l(1000, -3, 3), l(3, 1, 1)], true),
+            // Pixels of a picture that is transposed.
+            ([l(500, 3, 3000), l(1000, 1500, 3), l(3, 1, 1)], false),
+            ([l(500, -3, 3000), l(1000, 1500, 3), l(3, 1, 1)], false),
+        ] {
+            let prepared = Prepared::new(1, &loops, Isa::best(), true);
+            let is = prepared.kernel() == crate::Kernel::Strided { width: 3 };
+            assert_eq!(is, are, "{loops:?}");
+        }
+    }
+}
