@@ -17,6 +17,8 @@ use crate::simd::{LINE, Set, Vector};
 pub(crate) const LANE: usize = 16;
 /// The most places that a lane is put together from.
 const PLACES: usize = 4;
+/// Rounds of a line from which on it is worth streaming, as those of its elements that are before a cache line go one by one.
+const ROUNDS: usize = 4;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Steps {
@@ -57,14 +59,16 @@ struct Round {
 }
 
 impl Round {
-    /// Of a line of elements of so many bytes; `None` where it is shorter, or its elements lie too far apart.
+    /// Of a line of elements of so many bytes; `None` where it is shorter, or than a lane if elements fill lanes, and where they lie
+    /// too far apart.
     fn new(width: usize, line: Loop) -> Option<Box<Round>> {
         let (mut elements, mut lines) = (LINE, width);
         while lines.is_multiple_of(2) && elements > 1 {
             (elements, lines) = (elements / 2, lines / 2);
         }
         let step = line.source;
-        if line.extent < elements || (LANE / width - 1) * step.unsigned_abs() >= PLACES * LANE {
+        let fewest = if lines == 1 { LANE / width } else { elements };
+        if line.extent < fewest || (LANE / width - 1) * step.unsigned_abs() >= PLACES * LANE {
             return None;
         }
         // Where a byte of the round comes from.
@@ -104,25 +108,51 @@ impl Round {
         (0..self.elements).find(|first| (to as usize + first * width).is_multiple_of(LINE))
     }
 
+    /// How many places each lane is put together from.
+    fn places(&self) -> usize {
+        self.tables.len() / self.lowest.len()
+    }
+
     /// The rounds of a line: from which element on, and how many.
     fn of(&self, width: usize, line: &Loop, first: usize) -> (usize, usize) {
-        // What is read behind a round's first element is there if so many others are.
-        let others = match (self.end.saturating_sub(width), line.source.unsigned_abs()) {
-            (0, _) => 0,
-            (_, 0) => return (0, 0),
-            (behind, step) => behind.div_ceil(step),
-        };
-        let (mut first, mut end) = (first, line.extent);
-        if line.source > 0 {
-            end = end.min((end + self.elements).saturating_sub(others + 1));
-        } else {
-            // The others are before it.
-            first += others.saturating_sub(first).next_multiple_of(self.elements);
+        steps_of(self.elements, self.end, width, line, first)
+    }
+
+    /// The same of lanes, where elements fill these.
+    fn lanes(&self, width: usize, line: &Loop, first: usize) -> (usize, usize) {
+        if self.lowest.len() * LANE != LINE {
+            return (first, 0);
         }
-        match end.saturating_sub(first) / self.elements {
-            0 => (0, 0),
-            count => (first, count),
-        }
+        let end = self.lowest[0] + (self.places() * LANE) as isize;
+        steps_of(LANE / width, end as usize, width, line, first)
+    }
+}
+
+/// How often so many elements at a time of a line can be read, and from which on, if reading them ends so far behind the start of
+/// their first one.
+fn steps_of(
+    elements: usize,
+    end: usize,
+    width: usize,
+    line: &Loop,
+    first: usize,
+) -> (usize, usize) {
+    // What is read behind the first one is there if so many others are.
+    let others = match (end.saturating_sub(width), line.source.unsigned_abs()) {
+        (0, _) => 0,
+        (_, 0) => return (first, 0),
+        (behind, step) => behind.div_ceil(step),
+    };
+    let (mut start, mut last) = (first, line.extent);
+    if line.source > 0 {
+        last = last.min((last + elements).saturating_sub(others + 1));
+    } else {
+        // The others are before it.
+        start += others.saturating_sub(first).next_multiple_of(elements);
+    }
+    match last.saturating_sub(start) / elements {
+        0 => (first, 0),
+        count => (start, count),
     }
 }
 
@@ -153,19 +183,17 @@ pub(crate) unsafe fn run<S: Set>(steps: &Steps, at: &At) {
 /// As `run`; an element has `N` bytes, or if it is `TWO` numbers, up to as many more.
 unsafe fn elements<S: Set, const N: usize, const TWO: bool>(steps: &Steps, at: &At) {
     let around = &steps.around;
-    let vector = PhantomData::<S::Wide>;
-    // SAFETY: the caller's promise; the narrowest registers may lack a shuffle.
+    let vectors = PhantomData::<(S::Wide, S::Quarter)>;
+    // SAFETY: the caller's promise; where even the widest registers are lanes, they may lack a shuffle.
     unsafe {
         match &steps.round {
             Some(round) if S::Wide::BYTES > LANE => {
-                S::enter(around.of(
-                    at,
-                    Together::<_, N, TWO> {
-                        steps,
-                        round,
-                        vector,
-                    },
-                ));
+                let together = Together::<_, _, N, TWO> {
+                    steps,
+                    round,
+                    vectors,
+                };
+                S::enter(around.of(at, together));
             }
             _ => S::enter(around.of(at, Alone::<N, TWO>(steps))),
         }
@@ -217,25 +245,26 @@ impl<const N: usize, const TWO: bool> Alone<'_, N, TWO> {
 /// # Safety (of `each`)
 ///
 /// As `elements`, for one line; the round is that of the steps.
-struct Together<'a, V, const N: usize, const TWO: bool> {
+struct Together<'a, V, L, const N: usize, const TWO: bool> {
     steps: &'a Steps,
     round: &'a Round,
-    vector: PhantomData<V>,
+    vectors: PhantomData<(V, L)>,
 }
 
-impl<V: Vector, const N: usize, const TWO: bool> Each for Together<'_, V, N, TWO> {
+impl<V: Vector, L: Vector, const N: usize, const TWO: bool> Each for Together<'_, V, L, N, TWO> {
     #[inline(always)]
     unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
         let Together { steps, round, .. } = *self;
         let &Steps { width, line, .. } = steps;
-        let before = match steps.stream {
+        let before = match steps.stream && line.extent >= ROUNDS * round.elements {
             true => round.before_lines(width, to),
             false => None,
         };
         let (first, count) = round.of(width, &line, before.unwrap_or(0));
-        let behind = first + count * round.elements;
-        // SAFETY: all are elements of the line, in which there are so many rounds from the first on. If `before` says how many are
-        // before a cache line, as many are before the first round, or whole rounds more.
+        let (lane, lanes) = round.lanes(width, &line, first + count * round.elements);
+        let behind = lane + lanes * (LANE / width);
+        // SAFETY: all are elements of the line, in which there are so many rounds from the first on, and behind them so many lanes. If
+        // `before` says how many are before a cache line, as many are before the first round, or whole rounds more.
         unsafe {
             let alone = Alone::<N, TWO>(steps);
             alone.copy(from, to, 0..first);
@@ -247,12 +276,57 @@ impl<V: Vector, const N: usize, const TWO: bool> Each for Together<'_, V, N, TWO
                 Some(_) => self.places::<true>(start, place, count),
                 None => self.places::<false>(start, place, count),
             }
+            alone.copy(from, to, first + count * round.elements..lane);
+            for i in (lane..behind).step_by(LANE / width) {
+                let from = from.offset(i as isize * line.source);
+                self.lane(from, to.add(i * width));
+            }
             alone.copy(from, to, behind..line.extent);
         }
     }
 }
 
-impl<V: Vector, const N: usize, const TWO: bool> Together<'_, V, N, TWO> {
+impl<V: Vector, L: Vector, const N: usize, const TWO: bool> Together<'_, V, L, N, TWO> {
+    /// What some lanes of a round take from one of their places, the rest zero.
+    ///
+    /// # Safety
+    ///
+    /// From these lanes' lowest elements on, `place` lanes further, a lane is readable. The round has as many lanes as a register,
+    /// from `first` on, and that place. The CPU has `R`.
+    #[inline(always)]
+    unsafe fn part<R: Vector>(&self, from: *const u8, first: usize, place: usize) -> R {
+        let Round { lowest, tables, .. } = self.round;
+        // SAFETY: the caller's promise; each place has a table for each lane.
+        unsafe {
+            let table = tables.as_ptr().add(place * lowest.len() + first);
+            R::load_lanes(
+                #[inline(always)]
+                |lane| {
+                    let lowest = *lowest.get_unchecked(first + lane);
+                    from.offset(lowest).add(place * LANE)
+                },
+            )
+            .shuffle(R::load(table.cast()))
+        }
+    }
+
+    /// Moves the elements that fill a lane.
+    ///
+    /// # Safety
+    ///
+    /// They are writable, and all is readable that the round says of its first lane. The CPU has `L`, which is a lane.
+    #[inline(always)]
+    unsafe fn lane(&self, from: *const u8, to: *mut u8) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let mut lane = self.part::<L>(from, 0, 0);
+            for place in 1..self.round.places() {
+                lane = lane.or(self.part(from, 0, place));
+            }
+            lane.store(to);
+        }
+    }
+
     /// Moves so many rounds.
     ///
     /// # Safety
@@ -263,7 +337,7 @@ impl<V: Vector, const N: usize, const TWO: bool> Together<'_, V, N, TWO> {
     unsafe fn places<const STREAM: bool>(&self, from: *const u8, to: *mut u8, count: usize) {
         // SAFETY: the caller's promise; there are so many tables for each lane.
         unsafe {
-            match self.round.tables.len() / self.round.lowest.len() {
+            match self.round.places() {
                 1 => self.rounds::<STREAM, 1>(from, to, count),
                 2 => self.rounds::<STREAM, 2>(from, to, count),
                 3 => self.rounds::<STREAM, 3>(from, to, count),
@@ -283,29 +357,17 @@ impl<V: Vector, const N: usize, const TWO: bool> Together<'_, V, N, TWO> {
         count: usize,
     ) {
         let Round {
-            elements,
-            lowest,
-            tables,
-            ..
+            elements, lowest, ..
         } = self.round;
         let by = *elements as isize * self.steps.line.source;
         for _ in 0..count {
             for first in (0..lowest.len()).step_by(V::BYTES / LANE) {
-                // SAFETY: a vector's lanes are some of the round's, which has tables for them one after the other. Each place is
-                // between the round's elements and its end, or below that of its first element. The lanes are written where these
-                // elements lie, and vectors divide a cache line.
+                // SAFETY: a register's lanes are some of the round's, all of whose places are readable by the caller's promise. The
+                // lanes are written where these elements lie, and registers divide a cache line.
                 unsafe {
-                    let part = |place: usize| {
-                        let table = tables.as_ptr().add(place * lowest.len() + first);
-                        V::load_lanes(|lane| {
-                            from.offset(*lowest.get_unchecked(first + lane))
-                                .add(place * LANE)
-                        })
-                        .shuffle(V::load(table.cast()))
-                    };
-                    let mut lanes = part(0);
+                    let mut lanes = self.part::<V>(from, first, 0);
                     for place in 1..PLACES {
-                        lanes = lanes.or(part(place));
+                        lanes = lanes.or(self.part(from, first, place));
                     }
                     let to = to.add(first * LANE);
                     match STREAM {
@@ -333,7 +395,7 @@ mod tests {
     fn lines_are_moved_and_nothing_else() {
         for width in 1..=LANE {
             for apart in [0, 1, 3, width, 4 * width, 37] {
-                for (extent, gap) in [(1, 0), (7, 3), (67, 0), (67, 1), (211, 0)] {
+                for (extent, gap) in [(1, 0), (7, 3), (29, 0), (67, 0), (67, 1), (301, 0)] {
                     for backward in [false, true] {
                         check(width, width + apart, extent, gap, backward);
                     }
@@ -410,11 +472,15 @@ mod tests {
             assert_eq!(round.elements, elements, "{width}, {step}");
             assert_eq!(round.lowest.len() * LANE, elements * width);
             assert_eq!(round.tables.len(), places * round.lowest.len());
-            let short = Loop {
-                extent: elements - 1,
-                ..line
+            // What fills lanes goes by these at least.
+            let fewest = match width {
+                3 | 12 => elements,
+                _ => LANE / width,
             };
-            assert!(Round::new(width, short).is_none());
+            for (extent, is) in [(fewest, true), (fewest - 1, false)] {
+                let short = Loop { extent, ..line };
+                assert_eq!(Round::new(width, short).is_some(), is, "{width}, {step}");
+            }
         }
         let far = Loop {
             extent: 1000,
