@@ -227,7 +227,7 @@ Examples:
 
 The first 16 numbers of each row of 64:
 
-  $ minormajor bench 'f32[1000,16]' '{1,0}' --src-strides 256,4 --json | tr ',' '\\n' | grep bytes
+  $ minormajor bench 'f32[1000,16]' '{1,0}' --src-strides 256,4 --json | tr , '\\n' | grep '\"bytes'
   \"bytes\":64000
 
 Both move between the same two buffers in turns, in at least seven rounds; the times are medians,
