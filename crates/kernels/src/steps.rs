@@ -163,7 +163,8 @@ fn steps_of(
 /// The CPU has the set. All bytes from the lowest element to the highest are readable, all elements writable, and the two sides
 /// do not overlap.
 pub(crate) unsafe fn run<S: Set>(steps: &Steps, at: &At) {
-    // SAFETY: the caller's promise; an element is a number of `N` bytes, or two that overlap.
+    // SAFETY: the CPU has the set, and all is readable, writable and apart, by the caller's promise. An element is a number of `N` bytes,
+    // or two of them that overlap: its width is above `N` and at most twice that.
     unsafe {
         match steps.width {
             1 => elements::<S, 1, false>(steps, at),
@@ -184,7 +185,9 @@ pub(crate) unsafe fn run<S: Set>(steps: &Steps, at: &At) {
 unsafe fn elements<S: Set, const N: usize, const TWO: bool>(steps: &Steps, at: &At) {
     let around = &steps.around;
     let vectors = PhantomData::<(S::Wide, S::Quarter)>;
-    // SAFETY: the caller's promise; where even the widest registers are lanes, they may lack a shuffle.
+    // SAFETY: the CPU has the set, and so its registers; the round is that of the steps; every iteration of the loops around goes to the
+    // start of a line, all of whose elements are readable on one side and writable on the other, which do not overlap: the caller's
+    // promise, as that of the elements' bytes. Where even the widest registers are lanes, they may lack a shuffle.
     unsafe {
         match &steps.round {
             Some(round) if S::Wide::BYTES > LANE => {
@@ -210,7 +213,7 @@ struct Alone<'a, const N: usize, const TWO: bool>(&'a Steps);
 impl<const N: usize, const TWO: bool> Each for Alone<'_, N, TWO> {
     #[inline(always)]
     unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
-        // SAFETY: all elements of the line.
+        // SAFETY: these are all elements of the line, which are readable and writable, and have so many bytes: the caller's promise.
         unsafe { self.copy(from, to, 0..self.0.line.extent) };
     }
 }
@@ -225,7 +228,8 @@ impl<const N: usize, const TWO: bool> Alone<'_, N, TWO> {
     unsafe fn copy(&self, from: *const u8, to: *mut u8, elements: Range<usize>) {
         let &Steps { width, line, .. } = self.0;
         for i in elements {
-            // SAFETY: both numbers are inside element `i`.
+            // SAFETY: element `i` is readable and writable by the caller's promise, and both numbers are inside it: one at its start, and
+            // the other, where it has more than `N` bytes, up to its end.
             unsafe {
                 let from = from.offset(i as isize * line.source);
                 let to = to.offset(i as isize * line.destination);
@@ -263,8 +267,10 @@ impl<V: Vector, L: Vector, const N: usize, const TWO: bool> Each for Together<'_
         let (first, count) = round.of(width, &line, before.unwrap_or(0));
         let (lane, lanes) = round.lanes(width, &line, first + count * round.elements);
         let behind = lane + lanes * (LANE / width);
-        // SAFETY: all are elements of the line, in which there are so many rounds from the first on, and behind them so many lanes. If
-        // `before` says how many are before a cache line, as many are before the first round, or whole rounds more.
+        // SAFETY: all are elements of the line, by the caller's promise readable, writable, and of so many bytes. `of` and `lanes` leave
+        // out what would read behind the line's last element, or if it goes back, its first one; what they read below that of a round's
+        // or a lane's own elements is nothing. If `before` says how many are before a cache line, as many are before the first round,
+        // or whole rounds more, which are whole lines. The CPU has both registers, and `L` is a lane, as `elements` chose them.
         unsafe {
             let alone = Alone::<N, TWO>(steps);
             alone.copy(from, to, 0..first);
@@ -296,7 +302,8 @@ impl<V: Vector, L: Vector, const N: usize, const TWO: bool> Together<'_, V, L, N
     #[inline(always)]
     unsafe fn part<R: Vector>(&self, from: *const u8, first: usize, place: usize) -> R {
         let Round { lowest, tables, .. } = self.round;
-        // SAFETY: the caller's promise; each place has a table for each lane.
+        // SAFETY: there are a table and a lowest byte for each lane, of which `first` and those behind it in a register are some, and a
+        // table has a lane's bytes; a lane from each lowest byte on is readable, and the CPU has `R`: the caller's promise.
         unsafe {
             let table = tables.as_ptr().add(place * lowest.len() + first);
             R::load_lanes(
@@ -317,7 +324,7 @@ impl<V: Vector, L: Vector, const N: usize, const TWO: bool> Together<'_, V, L, N
     /// They are writable, and all is readable that the round says of its first lane. The CPU has `L`, which is a lane.
     #[inline(always)]
     unsafe fn lane(&self, from: *const u8, to: *mut u8) {
-        // SAFETY: the caller's promise.
+        // SAFETY: `L` is one lane, the round's first, whose places are readable, and which is writable: the caller's promise.
         unsafe {
             let mut lane = self.part::<L>(from, 0, 0);
             for place in 1..self.round.places() {
@@ -335,7 +342,7 @@ impl<V: Vector, L: Vector, const N: usize, const TWO: bool> Together<'_, V, L, N
     /// writable, and if it is to `STREAM`, the first is at the start of a cache line. The CPU has `V`.
     #[inline(always)]
     unsafe fn places<const STREAM: bool>(&self, from: *const u8, to: *mut u8, count: usize) {
-        // SAFETY: the caller's promise; there are so many tables for each lane.
+        // SAFETY: each lane has as many places as the match says; the rest is the caller's promise, passed on whole.
         unsafe {
             match self.round.places() {
                 1 => self.rounds::<STREAM, 1>(from, to, count),
