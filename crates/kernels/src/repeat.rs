@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use crate::around::{Around, Each};
 use crate::copy;
 use crate::plane::At;
-use crate::simd::{LINE, Set, Vector, Work};
+use crate::simd::{LINE, Set, Vector};
 
 /// One element, repeated over runs of the destination.
 #[derive(Debug, Clone)]
@@ -39,81 +39,45 @@ pub(crate) unsafe fn repeat<S: Set>(repeat: &Repeat, at: &At) {
             _ => at.source.cast::<u128>().read_unaligned(),
         };
         let pattern: Pattern = [word; 2 * LINE / 16];
-        let vector = PhantomData::<S::Wide>;
-        if repeat.run >= LINE {
-            S::enter(Long {
-                repeat,
-                pattern: &pattern,
-                to: at.destination,
-                vector,
-            });
-            return;
-        }
-        let (pattern, to) = (&pattern, at.destination);
+        let (around, pattern) = (&repeat.around, &pattern);
+        // The pattern is longer than what is read of it here.
+        let start = pattern.as_ptr();
         match repeat.run {
-            1 => S::enter(Short::<1> {
-                repeat,
-                pattern,
-                to,
-            }),
-            2 => S::enter(Short::<2> {
-                repeat,
-                pattern,
-                to,
-            }),
-            4 => S::enter(Short::<4> {
-                repeat,
-                pattern,
-                to,
-            }),
-            8 => S::enter(Short::<8> {
-                repeat,
-                pattern,
-                to,
-            }),
-            16 => S::enter(Short::<16> {
-                repeat,
-                pattern,
-                to,
-            }),
-            32 => S::enter(Short::<32> {
-                repeat,
-                pattern,
-                to,
-            }),
-            _ => {
-                let vector = PhantomData::<S::Quarter>;
-                S::enter(Few {
+            1 => S::enter(around.of(at, Store(start.cast::<[u8; 1]>().read()))),
+            2 => S::enter(around.of(at, Store(start.cast::<[u8; 2]>().read()))),
+            4 => S::enter(around.of(at, Store(start.cast::<[u8; 4]>().read()))),
+            8 => S::enter(around.of(at, Store(start.cast::<[u8; 8]>().read()))),
+            16 => S::enter(around.of(at, Store(start.cast::<[u8; 16]>().read()))),
+            32 => S::enter(around.of(at, Store(start.cast::<[u8; 32]>().read()))),
+            LINE.. => {
+                let vector = PhantomData::<S::Wide>;
+                let long = Long {
                     repeat,
                     pattern,
-                    to,
                     vector,
-                });
+                };
+                S::enter(around.of(at, long));
+            }
+            _ => {
+                let vector = PhantomData::<S::Quarter>;
+                let few = Few {
+                    repeat,
+                    pattern,
+                    vector,
+                };
+                S::enter(around.of(at, few));
             }
         }
     }
 }
 
-/// # Safety (of `work`)
+/// # Safety (of `each`)
 ///
-/// As `repeat`, for runs of a cache line or more.
+/// As `repeat`, for one run, of a cache line or more.
 struct Long<'a, V> {
     repeat: &'a Repeat,
     pattern: &'a Pattern,
-    to: *mut u8,
     vector: PhantomData<V>,
-}
-
-impl<V: Vector> Work for Long<'_, V> {
-    #[inline(always)]
-    unsafe fn work(mut self) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            self.repeat
-                .around
-                .walk(std::ptr::null(), self.to, &mut self)
-        };
-    }
 }
 
 impl<V: Vector> Each for Long<'_, V> {
@@ -156,28 +120,6 @@ impl<V: Vector> Each for Long<'_, V> {
     }
 }
 
-/// # Safety (of `work`)
-///
-/// As `repeat`, for runs of `N` bytes.
-struct Short<'a, const N: usize> {
-    repeat: &'a Repeat,
-    pattern: &'a Pattern,
-    to: *mut u8,
-}
-
-impl<const N: usize> Work for Short<'_, N> {
-    #[inline(always)]
-    unsafe fn work(self) {
-        // SAFETY: the pattern is longer than a run; the rest is the caller's promise.
-        unsafe {
-            let mut store = Store(self.pattern.as_ptr().cast::<[u8; N]>().read());
-            self.repeat
-                .around
-                .walk(std::ptr::null(), self.to, &mut store);
-        }
-    }
-}
-
 /// # Safety (of `each`)
 ///
 /// `N` bytes are writable.
@@ -191,26 +133,13 @@ impl<const N: usize> Each for Store<N> {
     }
 }
 
-/// # Safety (of `work`)
+/// # Safety (of `each`)
 ///
-/// As `repeat`, for runs of less than a cache line.
+/// As `repeat`, for one run, of less than a cache line.
 struct Few<'a, V> {
     repeat: &'a Repeat,
     pattern: &'a Pattern,
-    to: *mut u8,
     vector: PhantomData<V>,
-}
-
-impl<V: Vector> Work for Few<'_, V> {
-    #[inline(always)]
-    unsafe fn work(mut self) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            self.repeat
-                .around
-                .walk(std::ptr::null(), self.to, &mut self)
-        };
-    }
 }
 
 impl<V: Vector> Each for Few<'_, V> {
