@@ -208,7 +208,7 @@ fn short(random: &mut Random) -> Pair {
     let long = |random: &mut Random, count: usize, taken: usize| {
         sizes(random, count, elements / taken as f64, 2.0)
     };
-    match random.below(3) {
+    match random.below(4) {
         // Pixels, or the like: their rows and columns change places.
         0 => {
             let long = long(random, 2, few[0]);
@@ -221,6 +221,13 @@ fn short(random: &mut Random) -> Pair {
                 0 => permuted(name, &[few[0], few[1], long[0], long[1]], &[3, 2, 0, 1]),
                 _ => permuted(name, &[long[0], long[1], few[0], few[1]], &[2, 3, 1, 0]),
             }
+        }
+        // Many small arrays, the dimensions of each in another order.
+        2 => {
+            let [rows, columns] = [0; 2].map(|_| random.spread(3.0, 60.0));
+            let run = random.one_of(&[1, random.spread(2.0, 60.0)]);
+            let long = long(random, 1, rows * columns * run);
+            permuted(name, &[long[0], rows, columns, run], &[0, 2, 1, 3])
         }
         // Several small extents, in another order.
         _ => {

@@ -52,39 +52,45 @@ pub(crate) struct Square {
 impl Cells {
     /// The smallest blocks of a nest that lie whole on both sides, if they can be put in order; `loops` are as in a `Nest`.
     pub(crate) fn find(width: usize, loops: &[Loop], isa: Isa) -> Option<Cells> {
-        let mut bytes = width;
-        for (i, l) in loops.iter().enumerate().rev() {
-            if l.destination != bytes as isize || l.extent > MOST / bytes {
-                return None;
-            }
-            bytes *= l.extent;
-            let inner = &loops[i..];
-            if !is_dense(width, inner) {
-                continue;
-            }
-            // A block as long as an element is one: see `order`.
-            if bytes == 16 || inner.len() == 1 || i == 0 {
-                return None;
-            }
-            let cell = match *inner {
-                [columns, rows] if rows.extent.min(columns.extent) * width >= 16 => {
-                    Cell::Square(Square {
-                        width,
-                        rows: rows.extent,
-                        columns: columns.extent,
-                    })
-                }
-                _ if bytes > GATHERED => return None,
-                _ => Cell::Gather(Gather::new(width, inner, (16 / width).min(WINDOWS), isa)?),
-            };
-            return Some(Cells {
-                cell,
-                bytes,
-                outer: Loops::from_slice(&loops[..i]),
-            });
+        let (start, bytes) = whole(width, loops, MOST)?;
+        // A block as long as an element is one: see `order`.
+        if bytes == 16 || start == 0 {
+            return None;
         }
-        None
+        let (outer, inner) = loops.split_at(start);
+        let cell = match *inner {
+            [columns, rows] if rows.extent.min(columns.extent) * width >= 16 => {
+                Cell::Square(Square {
+                    width,
+                    rows: rows.extent,
+                    columns: columns.extent,
+                })
+            }
+            _ if bytes > GATHERED => return None,
+            _ => Cell::Gather(Gather::new(width, inner, (16 / width).min(WINDOWS), isa)?),
+        };
+        Some(Cells {
+            cell,
+            bytes,
+            outer: Loops::from_slice(outer),
+        })
     }
+}
+
+/// Where the innermost loops of a nest begin that cover a run of both sides without gaps, and its bytes: as few loops as there
+/// are, but more than one. `None` if these are more than `most`.
+pub(crate) fn whole(width: usize, loops: &[Loop], most: usize) -> Option<(usize, usize)> {
+    let mut bytes = width;
+    for (i, l) in loops.iter().enumerate().rev() {
+        if l.destination != bytes as isize || l.extent > most / bytes {
+            return None;
+        }
+        bytes *= l.extent;
+        if i + 1 < loops.len() && is_dense(width, &loops[i..]) {
+            return Some((i, bytes));
+        }
+    }
+    None
 }
 
 /// Whether the loops cover a run of the source without gaps.

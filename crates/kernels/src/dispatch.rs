@@ -5,6 +5,7 @@ use crate::gather::{self, Gathers};
 use crate::hop::{self, Hop};
 use crate::in_place::swap::{self, Strip};
 use crate::isa::{Isa, Kind};
+use crate::listed::{self, Listed};
 use crate::plane::{self, At, Plane};
 use crate::program::{self, Batch, OutOfBounds};
 use crate::recode::{self, Mix, Place, Way};
@@ -175,6 +176,16 @@ pub(crate) unsafe fn zip(isa: Isa, zip: &Zip, at: &At) {
 pub(crate) unsafe fn gather(isa: Isa, gathers: &Gathers, at: &At) {
     // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
     unsafe { with_set!(isa, gather::run(gathers, at)) }
+}
+
+/// Puts blocks of runs in order.
+///
+/// # Safety
+///
+/// As [`listed::run`]; that the CPU has the set is proved by `isa`.
+pub(crate) unsafe fn listed(isa: Isa, listed: &Listed, at: &At) {
+    // SAFETY: the caller's promise; an `Isa` exists only where the CPU has it.
+    unsafe { with_set!(isa, listed::run(listed, at)) }
 }
 
 /// Picks blocks.

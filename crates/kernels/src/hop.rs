@@ -12,6 +12,11 @@
 //!         stream its whole lines                      the last one waits for the next block, which often goes on there
 //!         ask for a part of the next block            so reading and writing share the memory
 //! ```
+//!
+//! Blocks that lie whole on both sides, as small arrays of a batch, are moved so where a kernel of their own would be entered for
+//! each: memory is then read and written from front to back.
+
+mod block;
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -26,7 +31,7 @@ use crate::pen::Pen;
 use crate::plane::At;
 use crate::prepared::Prepared;
 use crate::simd::{LINE, Set, Vector, Work, prefetch};
-use crate::tuning::Caches;
+use block::{Block, GOALS};
 
 /// The most bytes of a stage, and so of a block.
 const STAGE: usize = 224 << 10;
@@ -34,13 +39,9 @@ const STAGE: usize = 224 << 10;
 const PENS: usize = 128;
 /// The most loops around blocks.
 const AROUND: usize = 16;
-/// Bytes that runs on both sides should have, the best first, as long as the stage holds such a block.
-const GOALS: [usize; 5] = [1024, 724, 512, 362, LEAST];
-/// The least bytes of a run that is worth it.
-const LEAST: usize = 256;
-/// Parts of long loops are multiples of so much, as tables put small loops inside together by a divisor of their number:
-/// bf16[3000001,2,3]{1,2,0} from row-major took a Zen 4 56 ms by parts of 86, twice a prime, element by element, and 2.8 by 96.
-const EVEN: usize = 4;
+/// Bytes of a run after which a share of the next block is asked for: a Zen 3 moves f32[2000,75,71]{1,2,0} from row-major in 4.6 ms
+/// so, by a quarter of that in 6.2, and in 7.5 where all is asked for behind a run.
+const CHUNK: usize = 2 << 10;
 
 /// A box that is moved block by block.
 #[derive(Debug, Clone)]
@@ -66,109 +67,26 @@ struct Steps {
     shorter: (isize, isize),
 }
 
-/// Parts of a nest's loops.
-struct Block {
-    /// How much of each loop.
-    parts: SmallVec<[usize; 8]>,
-    bytes: usize,
-    source: Run,
-    destination: Run,
-}
-
-/// What lies side by side in a block on one side.
-struct Run {
-    bytes: usize,
-    /// Which loops continue it.
-    loops: u32,
-    /// Whether one more could.
-    open: bool,
-}
-
-impl Run {
-    /// Goes on along the parts that continue the run.
-    fn extend(&mut self, loops: &[Loop], parts: &[usize], stride: fn(&Loop) -> isize) {
-        while self.open {
-            let next = next(loops, self.bytes, stride).filter(|&i| parts[i] > 0);
-            let Some(i) = next else { return };
-            self.bytes *= parts[i];
-            self.loops |= 1 << i;
-            self.open = parts[i] == loops[i].extent;
-        }
-    }
-}
-
-/// The loop that continues a run of so many bytes.
-fn next(loops: &[Loop], bytes: usize, stride: fn(&Loop) -> isize) -> Option<usize> {
-    loops.iter().position(|l| stride(l) == bytes as isize)
-}
-
-impl Block {
-    /// A block whose runs have so many bytes on both sides, as far as there are loops that continue them.
-    fn of_runs(goal: usize, width: usize, loops: &[Loop]) -> Block {
-        let run = || Run {
-            bytes: width,
-            loops: 0,
-            open: true,
-        };
-        let mut block = Block {
-            parts: SmallVec::from_elem(0, loops.len()),
-            bytes: width,
-            source: run(),
-            destination: run(),
-        };
-        loop {
-            let Block {
-                parts,
-                bytes,
-                source,
-                destination,
-            } = &mut block;
-            source.extend(loops, parts, |l| l.source);
-            destination.extend(loops, parts, |l| l.destination);
-            let short = |run: &Run| run.open && run.bytes < goal;
-            let (run, stride): (_, fn(&Loop) -> isize) = match (short(source), short(destination)) {
-                (false, false) => return block,
-                (true, other) if !other || source.bytes <= destination.bytes => {
-                    (source, |l| l.source)
-                }
-                _ => (destination, |l| l.destination),
-            };
-            let Some(i) = next(loops, run.bytes, stride) else {
-                run.open = false;
-                continue;
-            };
-            // All of a loop that is not much longer than it takes; of others, parts that are about as long as one another.
-            let (extent, need) = (loops[i].extent, goal.div_ceil(run.bytes));
-            let blocks = if extent <= 2 * need { 1 } else { extent / need };
-            let part = extent.div_ceil(blocks);
-            // Where that adds little to a block, and little that is moved twice.
-            let grows = part >= 4 * EVEN && extent / 4 >= part;
-            parts[i] = if grows {
-                part.next_multiple_of(EVEN)
-            } else {
-                part
-            };
-            *bytes = bytes.saturating_mul(parts[i]);
-        }
-    }
-
-    /// Whether it fits a stage, has runs that are long enough, and not too many.
-    fn suits(&self) -> bool {
-        let room = (Caches::of_this_cpu().second / 4).min(STAGE);
-        self.bytes <= room
-            && self.source.bytes.min(self.destination.bytes) >= LEAST
-            && self.bytes <= self.destination.bytes * PENS
-    }
-}
-
 impl Hop {
-    /// The way block by block, where there is one. Loops are those of a nest.
+    /// The way by blocks whose runs are long on both sides, where there is one. Loops are those of a nest.
     pub(crate) fn new(width: usize, loops: &[Loop], isa: Isa) -> Option<Hop> {
-        if loops.len() > AROUND || !are_apart(width, loops) {
+        if !is_fit(width, loops) {
             return None;
         }
         let blocks = GOALS.iter().map(|&goal| Block::of_runs(goal, width, loops));
         let block = blocks.into_iter().find(Block::suits)?;
+        Some(Hop::of(block, width, loops, isa))
+    }
+
+    /// The way by blocks that lie whole on both sides, where there are any. Loops are those of a nest.
+    pub(crate) fn of_whole(width: usize, loops: &[Loop], isa: Isa) -> Option<Hop> {
+        let block = is_fit(width, loops)
+            .then(|| Block::of_whole(width, loops))
+            .flatten()?;
+        Some(Hop::of(block, width, loops, isa))
+    }
+
+    fn of(block: Block, width: usize, loops: &[Loop], isa: Isa) -> Hop {
         let runs = |i: &usize| block.destination.loops & 1 << i == 0;
         // The stage has the loops in the destination's order, those of a run as the innermost ones.
         let mut order: SmallVec<[usize; 8]> =
@@ -196,14 +114,14 @@ impl Hop {
             .map(|(l, &part)| (l, part.max(1)))
             .filter(|(l, part)| *part < l.extent)
             .map(|(l, part)| Steps::new(l, part));
-        Some(Hop {
+        Hop {
             inner: Prepared::new(width, &inner, isa, false),
             pieces: offsets(pieces),
             piece: block.source.bytes,
             runs: offsets(outside.map(|i| of(i, |l| l.destination))),
             run: block.destination.bytes,
             around: around.collect(),
-        })
+        }
     }
 
     /// Whether what goes into the stage is put together by tables, or transposed.
@@ -264,6 +182,11 @@ impl Steps {
     }
 }
 
+/// Whether a nest has no more loops than blocks have around them, and elements that are apart.
+fn is_fit(width: usize, loops: &[Loop]) -> bool {
+    loops.len() <= AROUND && are_apart(width, loops)
+}
+
 /// Whether no two elements of a nest share bytes in the destination, as each loop steps over all that those inside it
 /// reach.
 fn are_apart(width: usize, loops: &[Loop]) -> bool {
@@ -321,7 +244,8 @@ impl<V: Vector> Work for Blocks<'_, V> {
                 false => at.upcoming,
             };
             let mut asked = Asked::new(hop, upcoming);
-            let share = asked.lines.div_ceil(hop.runs.len());
+            let chunks = hop.runs.len() * hop.run.div_ceil(CHUNK);
+            let share = asked.lines.div_ceil(chunks);
             // SAFETY: the block is in the box. The stage has room for all of it, and holds it when its runs are copied;
             // each has a pen, which was written above.
             unsafe {
@@ -331,8 +255,12 @@ impl<V: Vector> Work for Blocks<'_, V> {
                 for (i, (pen, &run)) in std::iter::zip(&mut *pens, &hop.runs).enumerate() {
                     let from = stage.add(i * hop.run);
                     let to = destination.offset(run);
-                    pen.assume_init_mut().copy(from, to, hop.run);
-                    asked.ask(share);
+                    for start in (0..hop.run).step_by(CHUNK) {
+                        let length = CHUNK.min(hop.run - start);
+                        let pen = pen.assume_init_mut();
+                        pen.copy(from.add(start), to.add(start), length);
+                        asked.ask(share);
+                    }
                 }
             }
             if !more {
@@ -391,6 +319,7 @@ impl<'a> Asked<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::block::LEAST;
     use super::*;
     use crate::dispatch;
     use crate::simd::fence;
@@ -434,6 +363,18 @@ mod tests {
     }
 
     fn check(width: usize, sizes: &[usize], order: &[usize], backward: &[usize]) {
+        check_way(Hop::new, LEAST, width, sizes, order, backward);
+    }
+
+    /// By one of the ways there are, with runs of no fewer bytes than those.
+    fn check_way(
+        way: fn(usize, &[Loop], Isa) -> Option<Hop>,
+        least: usize,
+        width: usize,
+        sizes: &[usize],
+        order: &[usize],
+        backward: &[usize],
+    ) {
         let loops = nest(width, sizes, order, backward);
         let bytes = sizes.iter().product::<usize>() * width;
         let all = elements(&loops);
@@ -447,8 +388,8 @@ mod tests {
                 expected[to..to + width].copy_from_slice(&source[from..from + width]);
             }
             for &isa in Isa::available() {
-                let hop = Hop::new(width, &loops, isa).expect("a box of short runs");
-                assert!(hop.shortest_run() >= LEAST);
+                let hop = way(width, &loops, isa).expect("a box of short runs");
+                assert!(hop.shortest_run() >= least);
                 let mut destination = vec![0xa5; expected.len() + LINE];
                 let start = destination.as_ptr().align_offset(LINE);
                 let destination = &mut destination[start..start + expected.len()];
@@ -479,6 +420,40 @@ mod tests {
             check(width, &[13, 5, 31, 13, 13, 6], &[1, 4, 2, 0, 5, 3], &[0, 2]);
         }
         check(16, &[5, 7, 9, 6, 5, 4], &[1, 4, 2, 0, 5, 3], &[1]);
+    }
+
+    #[test]
+    fn blocks_that_lie_whole_on_both_sides_are_moved_together() {
+        for (width, sizes, order) in [
+            // Runs of elements, and elements; blocks of which the last group is shorter, and one that is large.
+            (4, &[211, 5, 7, 11][..], &[0, 2, 1, 3][..]),
+            (1, &[997, 6, 7, 9], &[0, 2, 1, 3]),
+            (2, &[31, 67, 53], &[0, 2, 1]),
+            (8, &[7, 67, 53], &[0, 2, 1]),
+            (4, &[13, 7, 9, 11, 5], &[0, 4, 1, 3, 2]),
+            // Blocks that follow one another in the destination alone.
+            (4, &[6, 10, 5, 7, 11], &[1, 0, 3, 2, 4]),
+        ] {
+            let block: usize = sizes[sizes.len() - 2..].iter().product();
+            check_way(Hop::of_whole, block * width, width, sizes, order, &[]);
+        }
+        // Groups of blocks are about as large as one another: 211 of 1540 bytes in 22 groups, of 10.
+        let loops = nest(4, &[211, 5, 7, 11], &[0, 2, 1, 3], &[]);
+        let block = Block::of_whole(4, &loops).expect("blocks");
+        assert_eq!((block.parts[0], block.bytes), (10, 15400));
+        assert_eq!(
+            (block.source.bytes, block.destination.bytes),
+            (15400, 15400)
+        );
+        // Blocks of which there are many, one alone, and one that is too large.
+        for (sizes, order, are) in [
+            (&[50, 70, 11, 9][..], &[1, 0, 3, 2][..], true),
+            (&[5, 7, 11], &[1, 0, 2], false),
+            (&[3, 500, 700], &[0, 2, 1], false),
+        ] {
+            let loops = nest(4, sizes, order, &[]);
+            assert_eq!(Block::of_whole(4, &loops).is_some(), are, "{sizes:?}");
+        }
     }
 
     #[test]

@@ -43,6 +43,7 @@ mod hop;
 mod in_place;
 mod isa;
 mod kernel;
+mod listed;
 mod mapped;
 mod movement;
 mod narrow;

@@ -10,6 +10,7 @@ use crate::gather::{self, Gather, Gathers};
 use crate::hop::Hop;
 use crate::isa::Isa;
 use crate::kernel::Kernel;
+use crate::listed::Listed;
 use crate::nest::{Loop, Loops};
 use crate::order::{Mixed, Unit};
 use crate::plane::{Gap, Plane};
@@ -22,7 +23,7 @@ use crate::spaced::Spaced;
 use crate::steps::{LANE, Steps};
 use crate::weave::{self, Weave};
 use crate::zip::{self, Zip};
-use axes::{few, is_broken, plane, runs};
+use axes::{few, is_broken, is_of_small_blocks, is_of_small_planes, plane, runs};
 
 /// A box with its kernel chosen. Offsets are relative to the first element on each side.
 #[derive(Debug, Clone)]
@@ -51,7 +52,7 @@ enum Body {
     /// Runs of the destination that repeat one element.
     Repeat(Box<Repeat>),
     Plane(Box<Plane>),
-    /// Planes of short runs, moved block by block.
+    /// Planes of short runs and small blocks, moved by way of a stage in the caches.
     Hop(Box<Hop>),
     /// Too few columns for a plane's vectors.
     Slim(Box<Slim>),
@@ -60,6 +61,8 @@ enum Body {
     Weave(Box<Weave>),
     /// Two or four rows, and contiguous with the others.
     Zip(Box<Zip>),
+    /// Blocks of short runs in another order, in the caches.
+    Listed(Box<Listed>),
     /// Blocks put together by tables.
     Gather(Box<Gathers>),
     /// Blocks picked from a few registers.
@@ -104,6 +107,17 @@ impl Prepared {
         let mut width = width;
         let mut start = (0, 0);
         let body = loop {
+            if stream
+                && !cached
+                && is_of_small_blocks(width, &outer)
+                && let Some(hop) = Hop::of_whole(width, &outer, isa)
+            {
+                outer.clear();
+                break Body::Hop(Box::new(hop));
+            }
+            if !stream && let Some(listed) = Listed::find(width, &mut outer) {
+                break Body::Listed(Box::new(listed));
+            }
             if stream && let Some(cells) = cells(width, &outer, isa) {
                 if cells.bytes < SMALL
                     && !cached
@@ -186,13 +200,16 @@ impl Prepared {
                 let line = outer.remove(d);
                 break steps(width, &mut outer, line, stream);
             };
-            if stream
-                && !cached
-                && is_broken(&outer, width, d, s)
-                && let Some(hop) = Hop::new(width, &outer, isa)
-            {
-                outer.clear();
-                break Body::Hop(Box::new(hop));
+            if stream && !cached {
+                let whole = is_of_small_planes(width, &outer, d, s);
+                let whole = whole.then(|| Hop::of_whole(width, &outer, isa)).flatten();
+                let broken = || is_broken(&outer, width, d, s);
+                let hop =
+                    whole.or_else(|| broken().then(|| Hop::new(width, &outer, isa)).flatten());
+                if let Some(hop) = hop {
+                    outer.clear();
+                    break Body::Hop(Box::new(hop));
+                }
             }
             if let Some(unit) = Unit::find(&outer, width, d, s) {
                 (outer, width) = (unit.loops, unit.width);
@@ -356,6 +373,7 @@ impl Prepared {
         match self.body {
             Body::Copy(run) => Kernel::Copy { run },
             Body::Rows(ref rows) => Kernel::Copy { run: rows.run },
+            Body::Listed(ref listed) => Kernel::Copy { run: listed.run },
             Body::Apart(ref apart) => Kernel::Copy { run: apart.run },
             Body::Runs(ref runs) if runs.cell.is_some() => self.blocks_of(runs.run),
             Body::Gather(ref gathers) => self.blocks_of(gathers.gather.bytes()),

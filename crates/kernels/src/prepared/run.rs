@@ -112,6 +112,7 @@ impl Prepared {
                 Body::Weave(weave) => dispatch::weave(self.isa, weave, at),
                 Body::Zip(zip) => dispatch::zip(self.isa, zip, at),
                 Body::Gather(gathers) => dispatch::gather(self.isa, gathers, at),
+                Body::Listed(listed) => dispatch::listed(self.isa, listed, at),
                 Body::Sift(sift) => dispatch::sift(self.isa, sift, at),
                 Body::Repeat(repeat) => dispatch::repeat(self.isa, repeat, at),
                 Body::Steps(steps) => dispatch::steps(self.isa, steps, at),

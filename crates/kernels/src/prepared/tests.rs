@@ -65,6 +65,36 @@ fn small_blocks_are_put_together_by_many() {
 }
 
 #[test]
+fn small_blocks_of_runs_and_small_planes_go_by_way_of_a_stage() {
+    // The width, sizes, the order, and whether many blocks are moved into a stage at once: everywhere, or on a Zen 3 alone.
+    let (always, zen3, never) = (true, crate::tuning::is_zen3(), false);
+    for (width, sizes, order, staged) in [
+        (4, &[2001, 5, 7, 11][..], &[0, 2, 1, 3][..], always),
+        (1, &[2001, 10, 10, 3], &[0, 2, 1, 3], always),
+        (4, &[301, 3, 9, 5, 7], &[0, 3, 2, 1, 4], always),
+        // Whole lines and halves of them in larger blocks, longer runs, and larger blocks.
+        (4, &[2001, 3, 5, 16], &[0, 2, 1, 3], always),
+        (4, &[2001, 5, 9, 16], &[0, 2, 1, 3], never),
+        (4, &[2001, 9, 11, 8], &[0, 2, 1, 3], always),
+        (4, &[2001, 9, 15, 8], &[0, 2, 1, 3], never),
+        (4, &[2001, 3, 5, 129], &[0, 2, 1, 3], never),
+        (4, &[2001, 9, 99, 11], &[0, 2, 1, 3], never),
+        // Planes, of many rows and of few.
+        (4, &[501, 33, 33], &[0, 2, 1], zen3),
+        (2, &[501, 101, 99], &[0, 2, 1], zen3),
+        (4, &[501, 130, 140], &[0, 2, 1], never),
+        (4, &[501, 3, 1111], &[0, 2, 1], never),
+    ] {
+        let loops = permuted(width, sizes, order);
+        for &isa in Isa::available() {
+            let body = Prepared::new(width, &loops, isa, true).body;
+            let is = matches!(body, Body::Hop(_));
+            assert_eq!(is, staged, "{sizes:?} of {width} to {order:?}, {isa:?}");
+        }
+    }
+}
+
+#[test]
 fn few_rows_are_woven_where_they_are_long() {
     let is_weave = |loops: &Loops, width, isa| {
         matches!(Prepared::new(width, loops, isa, true).body, Body::Weave(_))
