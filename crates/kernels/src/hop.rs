@@ -450,6 +450,9 @@ mod tests {
             (&[50, 70, 11, 9][..], &[1, 0, 3, 2][..], true),
             (&[5, 7, 11], &[1, 0, 2], false),
             (&[3, 500, 700], &[0, 2, 1], false),
+            // Small ones, which follow one another in the source, too, and which don't.
+            (&[500, 5, 7], &[0, 2, 1], true),
+            (&[40, 50, 5, 7], &[1, 0, 3, 2], false),
         ] {
             let loops = nest(4, sizes, order, &[]);
             assert_eq!(Block::of_whole(4, &loops).is_some(), are, "{sizes:?}");

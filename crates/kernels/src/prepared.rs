@@ -115,7 +115,11 @@ impl Prepared {
                 outer.clear();
                 break Body::Hop(Box::new(hop));
             }
-            if !stream && let Some(listed) = Listed::find(width, &mut outer) {
+            // Others ask for what comes after a source in the caches.
+            if !stream
+                && !cached
+                && let Some(listed) = Listed::find(width, &mut outer)
+            {
                 break Body::Listed(Box::new(listed));
             }
             if stream && let Some(cells) = cells(width, &outer, isa) {

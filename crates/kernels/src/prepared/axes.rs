@@ -87,21 +87,23 @@ pub(super) fn is_broken(outer: &Loops, width: usize, d: usize, s: usize) -> bool
     run < short && cut || row < SHORT_ROW || run <= BOTH_SHORT.0 && row < short_row
 }
 
-/// Bytes of blocks of runs and of planes that lie whole on both sides, up to which each has so little to move that it is better
-/// done in the caches.
-const SMALL: usize = 32 << 10;
+/// The most bytes of blocks of runs, and of planes, that lie whole on both sides and have so little to move that each is better moved
+/// in the caches,
+const SMALL_BLOCK: usize = 32 << 10;
 const SMALL_PLANE: usize = 64 << 10;
-/// Bytes of runs from which on this is not so,
+/// the fewest of such a plane, as fewer are others' elements or cells,
+const LEAST_PLANE: usize = 4 << 10;
+/// and the most of the blocks' runs;
 const LONG_RUN: usize = 512;
-/// nor where they are whole lines, or halves, in blocks of more bytes than these.
+/// where these are whole lines, or halves, the most bytes of a block.
 const WHOLE_LINES: usize = 2 << 10;
 const HALF_LINES: usize = 4 << 10;
 
 /// Whether a nest is one of blocks that lie whole on both sides and have short runs in another order: a kernel of runs would be
 /// entered for each.
 ///
-/// ms on a Zen 3, before and so: u8[200000,10,10,3]{3,1,2,0} from row-major 71 and 14, f32[20000,5,7,11] 10.7 and 4.3, f32[3000,7,9,11,5]
-/// {4,1,2,3,0} 11.2 and 6.9, f32[4000,11,7,40] 8.4 and 5.4. Of whole lines f32[20000,3,4,16] 3.0 and 2.1, but f32[20000,5,7,16] 4.6 and
+/// ms on a Zen 3, before and so: u8[200000,10,10,3]{3,1,2,0} from row-major 71 and 14, f32[20000,5,7,11] 10.6 and 3.4, f32[3000,7,9,11,5]
+/// {4,1,2,3,0} 11.2 and 6.9, f32[4000,11,7,40] 8.4 and 5.4. Of whole lines f32[20000,3,4,16] 3.2 and 1.8, but f32[20000,5,7,16] 4.6 and
 /// 5.7; of halves f32[5000,10,11,8] 3.4 and 1.5, but bf16[4000,12,64,16] 16 and 20.
 pub(super) fn is_of_small_blocks(width: usize, loops: &[Loop]) -> bool {
     let unit = width as isize;
@@ -119,7 +121,7 @@ pub(super) fn is_of_small_blocks(width: usize, loops: &[Loop]) -> bool {
     let most = match run {
         _ if run.is_multiple_of(LINE) => WHOLE_LINES,
         _ if run.is_multiple_of(LINE / 2) => HALF_LINES,
-        _ => SMALL,
+        _ => SMALL_BLOCK,
     };
     whole(width, loops, most).is_some_and(|(start, _)| start > 0)
 }
@@ -132,7 +134,7 @@ pub(super) fn is_of_small_blocks(width: usize, loops: &[Loop]) -> bool {
 /// {1,3,2,0}, of few rows, 4.7 and 5.9.
 pub(super) fn is_of_small_planes(width: usize, outer: &Loops, d: usize, s: usize) -> bool {
     is_zen3()
-        && whole(width, outer, SMALL_PLANE).is_some()
+        && whole(width, outer, SMALL_PLANE).is_some_and(|(_, bytes)| bytes > LEAST_PLANE)
         && few(outer, width, (d, s), true).is_none()
 }
 
