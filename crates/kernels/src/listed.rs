@@ -3,7 +3,7 @@
 //!
 //! Where each run of a block lies in the source is worked out once, when the move is prepared, in the order of the destination:
 //! short runs one after the other cost as much as the loops around them otherwise. Each is read and written as so many bytes as
-//! a number or a register has, the rest of which the next one is written over; but not where nothing of the block is behind.
+//! a number or a register has, the rest of which the next one is written over; but not the last one, which lies last on both sides.
 
 use std::marker::PhantomData;
 
@@ -29,8 +29,6 @@ pub(crate) struct Listed {
     pub(crate) run: usize,
     /// Where the runs of a block begin in the source, in the destination's order.
     places: Box<[u16]>,
-    /// Which of them lies last in the source.
-    last: usize,
     /// The loops around the blocks.
     around: Around,
 }
@@ -52,12 +50,10 @@ impl Listed {
         }
         let (_, block) = outer[start..].split_last()?;
         let places = places(block);
-        let last = (0..places.len()).max_by_key(|&i| places[i])?;
         outer.truncate(start);
         Some(Listed {
             run,
             places,
-            last,
             around: Around::take(outer),
         })
     }
@@ -133,54 +129,27 @@ struct Numbers<'a, V, const N: usize>(&'a Listed, PhantomData<V>);
 
 impl<V: Vector, const N: usize> Each for Numbers<'_, V, N> {
     #[inline(always)]
-    unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
+    unsafe fn each(&mut self, from: *const u8, mut to: *mut u8) {
         let &Listed {
-            run,
-            ref places,
-            last,
-            ..
+            run, ref places, ..
         } = self.0;
-        let (before, behind) = places.split_at(last);
         debug_assert!(run <= N && N < 2 * run);
-        // SAFETY: the places are those of the block's runs, which follow one another in the destination. `N` bytes are less than
-        // two runs. In the source, another run of the block lies behind each but the one at `last`, and in the destination behind
-        // each but the last one: these two are copied as they are, and a run whose place was written over comes after the one
-        // that did it.
-        unsafe {
-            let to = numbers::<N>(before, from, to, run);
-            let [first, amid @ .., end] = behind else {
-                // The one that lies last is the end on both sides.
-                return copy::<V>(from.add(places[last] as usize), to, run);
-            };
-            copy::<V>(from.add(*first as usize), to, run);
-            let to = numbers::<N>(amid, from, to.add(run), run);
-            copy::<V>(from.add(*end as usize), to, run);
+        let Some((last, others)) = places.split_last() else {
+            return;
+        };
+        for &place in others {
+            // SAFETY: a run of the block, behind which another one lies on both sides, and this one is written before that in the
+            // destination: no loop goes back, so only the last run has none. `N` bytes are less than two runs.
+            unsafe {
+                let number = from.add(place as usize).cast::<[u8; N]>();
+                to.cast::<[u8; N]>()
+                    .write_unaligned(number.read_unaligned());
+                to = to.add(run);
+            }
         }
+        // SAFETY: the last run of the block. The CPU has `V`.
+        unsafe { copy::<V>(from.add(*last as usize), to, run) };
     }
-}
-
-/// Copies `N` bytes from each of some places to runs that follow one another, and says where the next one is.
-///
-/// # Safety
-///
-/// So many bytes are readable from each place, and writable from each run on.
-#[inline(always)]
-unsafe fn numbers<const N: usize>(
-    places: &[u16],
-    from: *const u8,
-    mut to: *mut u8,
-    run: usize,
-) -> *mut u8 {
-    for &place in places {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let number = from.add(place as usize).cast::<[u8; N]>();
-            to.cast::<[u8; N]>()
-                .write_unaligned(number.read_unaligned());
-            to = to.add(run);
-        }
-    }
-    to
 }
 
 #[cfg(test)]
@@ -253,7 +222,6 @@ mod tests {
             check(5, &[3, 7, run], &[1, 0]);
             check(4, &[2, 3, 5, run], &[2, 0, 1]);
             check(7, &[3, 2, 4, 3, run], &[3, 1, 0, 2]);
-            // The run that lies last in the source comes first, or is the last of both.
             check(4, &[2, 5, 3, run], &[0, 2, 1]);
         }
     }
