@@ -77,6 +77,15 @@ impl Cells {
     }
 }
 
+/// Bytes of the innermost runs of a nest that both sides share, if these are three to `most`, and not as many as an element of another
+/// width has: such a run is an element.
+pub(crate) fn short_run(width: usize, loops: &[Loop], most: usize) -> Option<usize> {
+    let (unit, inner) = (width as isize, loops.last()?);
+    let run = inner.extent.saturating_mul(width);
+    let is_run = (inner.source, inner.destination) == (unit, unit);
+    (is_run && (3..=most).contains(&run) && !matches!(run, 4 | 8 | 16)).then_some(run)
+}
+
 /// Where the innermost loops of a nest begin that cover a run of both sides without gaps, and its bytes: as few loops as there
 /// are, but more than one. `None` if these are more than `most`.
 pub(crate) fn whole(width: usize, loops: &[Loop], most: usize) -> Option<(usize, usize)> {

@@ -8,7 +8,7 @@
 use std::marker::PhantomData;
 
 use crate::around::{Around, Each};
-use crate::cell::whole;
+use crate::cell::{short_run, whole};
 use crate::copy::copy;
 use crate::nest::{Loop, Loops};
 use crate::plane::At;
@@ -34,15 +34,9 @@ pub(crate) struct Listed {
 }
 
 impl Listed {
-    /// Takes the loops out of a nest, if its smallest blocks that lie whole on both sides have short runs. Runs as long as an
-    /// element of another width are such elements, and others'.
+    /// Takes the loops out of a nest, if its smallest blocks that lie whole on both sides have short runs.
     pub(crate) fn find(width: usize, outer: &mut Loops) -> Option<Listed> {
-        let (unit, &inner) = (width as isize, outer.last()?);
-        let run = inner.extent * width;
-        let is_run = (inner.source, inner.destination) == (unit, unit);
-        if !is_run || !(3..=RUN).contains(&run) || matches!(run, 4 | 8 | 16) {
-            return None;
-        }
+        let run = short_run(width, outer, RUN)?;
         let (start, bytes) = whole(width, outer, BLOCK)?;
         let blocks: usize = outer[..start].iter().map(|l| l.extent).product();
         if blocks < FEWEST || bytes / run > RUNS {
@@ -139,7 +133,7 @@ impl<V: Vector, const N: usize> Each for Numbers<'_, V, N> {
         };
         for &place in others {
             // SAFETY: a run of the block, behind which another one lies on both sides, and this one is written before that in the
-            // destination: no loop goes back, so only the last run has none. `N` bytes are less than two runs.
+            // destination: the loops of a [`whole`] block go back on neither, so only the last run has none. `N` bytes are less than two runs.
             unsafe {
                 let number = from.add(place as usize).cast::<[u8; N]>();
                 to.cast::<[u8; N]>()

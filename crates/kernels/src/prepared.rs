@@ -204,16 +204,12 @@ impl Prepared {
                 let line = outer.remove(d);
                 break steps(width, &mut outer, line, stream);
             };
-            if stream && !cached {
-                let whole = is_of_small_planes(width, &outer, d, s);
-                let whole = whole.then(|| Hop::of_whole(width, &outer, isa)).flatten();
-                let broken = || is_broken(&outer, width, d, s);
-                let hop =
-                    whole.or_else(|| broken().then(|| Hop::new(width, &outer, isa)).flatten());
-                if let Some(hop) = hop {
-                    outer.clear();
-                    break Body::Hop(Box::new(hop));
-                }
+            if stream
+                && !cached
+                && let Some(hop) = by_way_of_a_stage(width, &outer, (d, s), isa)
+            {
+                outer.clear();
+                break Body::Hop(Box::new(hop));
             }
             if let Some(unit) = Unit::find(&outer, width, d, s) {
                 (outer, width) = (unit.loops, unit.width);
@@ -467,6 +463,18 @@ fn cells(width: usize, loops: &[Loop], isa: Isa) -> Option<Cells> {
         .last()
         .filter(|l| l.destination == unit && l.source != unit)
         .and_then(|_| Cells::find(width, loops, isa))
+}
+
+/// A plane moved by way of a stage: where it is one of small blocks, or has short runs.
+fn by_way_of_a_stage(width: usize, loops: &Loops, (d, s): (usize, usize), isa: Isa) -> Option<Hop> {
+    if is_of_small_planes(width, loops, d, s)
+        && let Some(hop) = Hop::of_whole(width, loops, isa)
+    {
+        return Some(hop);
+    }
+    is_broken(loops, width, d, s)
+        .then(|| Hop::new(width, loops, isa))
+        .flatten()
 }
 
 /// The nest as blocks that are put together by tables, where neither side has runs as long as a register, nor a plane

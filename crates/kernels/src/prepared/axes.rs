@@ -3,7 +3,7 @@
 use super::{find, turn};
 use crate::around::Around;
 use crate::axis::Axis;
-use crate::cell::{Cell, whole};
+use crate::cell::{Cell, short_run, whole};
 use crate::crowded;
 use crate::nest::{Loop, Loops};
 use crate::order::{Mixed, Unit};
@@ -106,18 +106,9 @@ const HALF_LINES: usize = 4 << 10;
 /// {4,1,2,3,0} 11.2 and 6.9, f32[4000,11,7,40] 8.4 and 5.4. Of whole lines f32[20000,3,4,16] 3.2 and 1.8, but f32[20000,5,7,16] 4.6 and
 /// 5.7; of halves f32[5000,10,11,8] 3.4 and 1.5, but bf16[4000,12,64,16] 16 and 20.
 pub(super) fn is_of_small_blocks(width: usize, loops: &[Loop]) -> bool {
-    let unit = width as isize;
-    let Some(inner) = loops.last() else {
+    let Some(run) = short_run(width, loops, LONG_RUN) else {
         return false;
     };
-    let run = inner.extent.saturating_mul(width);
-    if (inner.source, inner.destination) != (unit, unit)
-        || !(3..=LONG_RUN).contains(&run)
-        // Elements of another width.
-        || matches!(run, 4 | 8 | 16)
-    {
-        return false;
-    }
     let most = match run {
         _ if run.is_multiple_of(LINE) => WHOLE_LINES,
         _ if run.is_multiple_of(LINE / 2) => HALF_LINES,
