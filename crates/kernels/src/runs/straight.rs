@@ -9,7 +9,7 @@ use crate::pen::Pen;
 use crate::plane::At;
 use crate::simd::{LINE, Vector, Work, prefetch};
 use crate::strips::even;
-use crate::tuning::{followed_far, waits};
+use crate::tuning::{followed_runs, waits};
 
 /// How many columns' places are found at once.
 const PLACES: usize = 64;
@@ -37,12 +37,9 @@ impl<V: Vector> Work for Straight<'_, V> {
             upcoming,
             ..
         } = self.at;
-        let strip = even(
-            rows.len,
-            (PIECE / run).clamp(1, STRIP.min(followed_far())),
-            1,
-        );
         let whole_lines = self.runs.is_on_lines(self.at);
+        let most = STRIP.min(followed_runs(whole_lines));
+        let strip = even(rows.len, (PIECE / run).clamp(1, most), 1);
         let own = waits() && !whole_lines && !self.runs.follows(strip);
         let (mut from, mut next) = (Pointers::<STRIP>::new(), Pointers::<STRIP>::new());
         let mut ahead = rows.cursor(0);
