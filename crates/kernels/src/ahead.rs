@@ -153,6 +153,34 @@ impl<'a> Ahead<'a> {
         }
     }
 
+    /// Asks for the lines of these rows that the next block has, `bytes` of each from `start` on, one row after the other: of the next
+    /// strip's rows if this one's end before.
+    #[inline(always)]
+    pub(crate) fn block(&self, rows: Range<usize>, start: usize, bytes: usize) {
+        self.each_of_block(rows, start, bytes, prefetch);
+    }
+
+    #[inline(always)]
+    fn each_of_block(
+        &self,
+        rows: Range<usize>,
+        start: usize,
+        bytes: usize,
+        mut line: impl FnMut(*const u8),
+    ) {
+        let part = |row| (row * self.share) >> SHARE;
+        let (of, start) = match start < self.end {
+            true => (&self.from[rows], start),
+            false => (&self.next[part(rows.start)..part(rows.end)], 0),
+        };
+        let end = (start + bytes).min(self.end);
+        for row in of {
+            for place in (start..end).step_by(LINE) {
+                line(row.wrapping_add(place));
+            }
+        }
+    }
+
     #[inline(always)]
     fn each(&self, rows: Range<usize>, offset: usize, mut line: impl FnMut(*const u8)) {
         let &Ahead {
@@ -314,6 +342,44 @@ mod tests {
                 ahead.each(row..row + 16, 0, |line| lines.push(line));
             }
             assert_eq!(lines, next, "{after} rows after {rows}");
+        }
+    }
+
+    #[test]
+    fn blocks_are_asked_for_one_row_after_the_other() {
+        const APART: usize = 1 << 20;
+        let strip = |start: usize, rows: usize| -> Vec<*const u8> {
+            let rows = start..start + rows;
+            rows.map(|row| (row * APART) as *const u8).collect()
+        };
+        // Rows of a strip and of the next one, bytes of a row and of a block's part of it.
+        for (rows, after, end, bytes) in [(96, 96, 700, 256), (48, 32, 640, 640), (32, 80, 64, 512)]
+        {
+            let (from, next) = (strip(0, rows), strip(rows, after));
+            let ahead = Ahead::following(usize::MAX, SIDES, &from, &next, end, false);
+            let mut lines = Vec::new();
+            for offset in (0..end).step_by(bytes) {
+                for row in (0..rows).step_by(16) {
+                    ahead.each_of_block(row..row + 16, offset + bytes, bytes, |line| {
+                        lines.push(line as usize)
+                    });
+                }
+            }
+            let block = |rows: &[*const u8], offset: usize| -> Vec<usize> {
+                let of = |row: &*const u8| {
+                    let end = end.min(offset + bytes);
+                    (offset..end)
+                        .step_by(LINE)
+                        .map(|at| *row as usize + at)
+                        .collect::<Vec<_>>()
+                };
+                rows.iter().flat_map(of).collect()
+            };
+            // All blocks of this strip but the first one, and that one of the next strip.
+            let rest = (bytes..end).step_by(bytes);
+            let mut expected: Vec<_> = rest.flat_map(|offset| block(&from, offset)).collect();
+            expected.extend(block(&next, 0));
+            assert_eq!(lines, expected, "{after} rows after {rows}");
         }
     }
 

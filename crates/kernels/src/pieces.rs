@@ -47,6 +47,9 @@ impl Room {
 
 /// Whether there is a room, known when kernels are compiled, so that those without pay nothing for it.
 pub(crate) trait MaybeRoom {
+    /// Whether there is one.
+    const IS_ROOM: bool;
+
     /// The pieces of strips of so many rows, at most `N`: see [`Pieces::new`].
     fn pieces<const N: usize>(&mut self, rows: usize, unit: usize) -> Option<Pieces<N>>;
 }
@@ -54,6 +57,8 @@ pub(crate) trait MaybeRoom {
 pub(crate) struct NoRoom;
 
 impl MaybeRoom for NoRoom {
+    const IS_ROOM: bool = false;
+
     #[inline(always)]
     fn pieces<const N: usize>(&mut self, _: usize, _: usize) -> Option<Pieces<N>> {
         None
@@ -61,6 +66,8 @@ impl MaybeRoom for NoRoom {
 }
 
 impl MaybeRoom for &mut Room {
+    const IS_ROOM: bool = true;
+
     fn pieces<const N: usize>(&mut self, rows: usize, unit: usize) -> Option<Pieces<N>> {
         Some(Pieces::new(self, rows, unit))
     }

@@ -1,18 +1,23 @@
 //! Planes whose columns are written straight from registers, strip by strip.
 
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use crate::ahead::Ahead;
 use crate::axis::Pointers;
-use crate::block::{Listed, Places, Steps, tile};
+use crate::block::{Listed, tile};
 use crate::crowded::{ROOM, slots};
 use crate::order::Order;
 use crate::pieces::{MaybeRoom, bring, places};
 use crate::plane::{At, PAGE, Plane};
 use crate::simd::{LINE, Vector, Work};
 use crate::tuning::{FAR, followed, followed_far, is_zen3, is_zen5, walked};
+
+mod direct;
+mod stage;
+
+use direct::{WHOLE_LINES, direct_lines};
+use stage::{Stage, staged_lines};
 
 /// Rows of a strip, at most,
 pub(crate) const STRIP: usize = 128;
@@ -38,91 +43,6 @@ const ZEN5_NEAR_LINES: usize = 8;
 const SPAN: usize = 64 << 10;
 /// The least bytes of rows of which it matters how many a CPU's prefetcher follows where they lie far apart.
 const FOLLOWED: usize = 1 << 10;
-
-/// Columns of a block that may have one slot of the first-level cache: where more have it, lines of theirs that are streamed in turn
-/// hold each other up. On a Zen 3 f32[2816,7000] to columns took 14.3 ms so, 8.5 where each column's lines are put together and streamed
-/// at once, f64[1280,9000] 19.5 and 9.2, u8[10752,12000] 41 and 20; with half as many columns a slot f32[3200,7000] 8.0 and 8.5,
-/// f64[1600,9000] 9.5 and 12.4.
-const IN_TURN: usize = 3;
-/// Lines of each row that a block has whose columns are put together, where rows lie so far apart that a line of each in turn is
-/// slow: f32[28,48,28,28,48] to {1,2,3,0,4} took 27 ms so, and 33 by single ones, f32[2048,32768] to columns 42 and 89,
-const BROAD: usize = 4;
-/// in bytes, as f64[4096,4096] took 17.3 ms so, and 20.0 by single ones, f32[4096,4096] 9.7 and 9.9,
-const BROAD_APART: usize = 32 << 10;
-/// and the least bytes of an element then: u8[1280,90000] took 32 and 19.
-const BROAD_WIDTH: usize = 4;
-
-/// How many lines of each row a block has that is put together in a stage before it is streamed; none where that is not so.
-fn staged_lines<V: Vector, const W: usize, const STREAM: bool>(plane: &Plane) -> Option<usize> {
-    // With lines as vectors nothing of the kind was seen, and nothing is compiled.
-    if !const { STREAM && V::BYTES < LINE } || !is_zen3() {
-        return None;
-    }
-    let columns = (LINE / W).min(plane.columns.len);
-    let staged = columns > IN_TURN * slots(plane.columns.first_stride());
-    let broad = W >= BROAD_WIDTH && plane.rows.first_stride().unsigned_abs() >= BROAD_APART;
-    staged.then_some(if broad { BROAD } else { 1 })
-}
-
-/// Where columns of a block are put together.
-#[repr(align(64))]
-struct Stage(MaybeUninit<[u8; STAGE]>);
-
-/// Bytes of it: columns of a strip, each with a line more at most, as many as some lines have.
-const STAGE: usize = {
-    // By the widths of elements.
-    let (mut width, mut most) = (1, 0);
-    while width <= 16 {
-        let rows = if width == 1 { TALL } else { STRIP };
-        let lines = if width >= BROAD_WIDTH { BROAD } else { 1 };
-        let columns = lines * LINE / width;
-        let bytes = (rows * width + LINE) * columns;
-        most = if bytes > most { bytes } else { most };
-        width *= 2;
-    }
-    most
-};
-
-impl Stage {
-    /// Moves a tile as [`tile`] does by streaming, by way of the stage.
-    ///
-    /// # Safety
-    ///
-    /// As [`tile`]. There are no more rows than the highest strip has, and no more columns than the most lines have that
-    /// [`staged_lines`] tells.
-    #[inline(always)]
-    unsafe fn tile<V: Vector, const W: usize>(
-        &mut self,
-        rows: impl Places,
-        height: usize,
-        columns: impl Places,
-        breadth: usize,
-        order: impl Order,
-        ask: impl Fn(Range<usize>),
-    ) {
-        let bytes = height * W;
-        // An odd number of lines, so that columns have slots of their own.
-        let pitch = (bytes.div_ceil(LINE) | 1) * LINE;
-        assert!(breadth * pitch <= STAGE);
-        let stage = self.0.as_mut_ptr().cast::<u8>();
-        let staged = Steps {
-            base: stage,
-            step: pitch as isize,
-        };
-        // SAFETY: rows are readable, columns writable and on lines, and the CPU has `V`, by the caller's promise. The stage, which is
-        // no part of either side, has room for `breadth` columns of `pitch` bytes, as was just seen, and the tile writes all bytes
-        // of each. These are whole vectors, as those that a tile streams are.
-        unsafe {
-            tile::<V, W, false>(rows, height, staged, breadth, order, ask);
-            for column in 0..breadth {
-                let (from, to) = (stage.add(column * pitch), columns.at(column).cast_mut());
-                for at in (0..bytes).step_by(V::BYTES) {
-                    V::load(from.add(at)).stream(to.add(at));
-                }
-            }
-        }
-    }
-}
 
 /// How many rows a strip has, a line's or a few times as many: so few that the CPU's own prefetcher follows them all, or
 /// where it can't, as many as it takes to write a good piece of every column.
@@ -199,6 +119,13 @@ impl<'a, V, O, R, const W: usize, const STREAM: bool> Strips<'a, V, O, R, W, STR
     }
 }
 
+impl<V: Vector, O, R: MaybeRoom, const W: usize, const STREAM: bool>
+    Strips<'_, V, O, R, W, STREAM>
+{
+    /// Whether its blocks may have more than a line of each row without a stage. With lines as vectors none has, and nothing is compiled.
+    const DIRECT: bool = STREAM && V::BYTES < LINE && !R::IS_ROOM;
+}
+
 impl<V: Vector, O: Order, R: MaybeRoom, const W: usize, const STREAM: bool> Work
     for Strips<'_, V, O, R, W, STREAM>
 {
@@ -223,14 +150,18 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize, const STREAM: bool> Work
         let columns = plane.columns.len;
         let onward = plane.is_run(columns * W, at);
         let staged = staged_lines::<V, W, STREAM>(plane);
-        let mut stage = Stage(MaybeUninit::uninit());
-        let group = line * staged.unwrap_or(1);
+        let mut stage = Stage::new();
+        let direct = match Self::DIRECT {
+            true => direct_lines::<W>(plane),
+            false => 1,
+        };
+        let group = line * staged.unwrap_or(direct);
         // Rows of a run need not be followed, nor those that are staged in pieces.
         let least = if onward || staged.is_some() { STRIP } else { 0 };
         let most = strip::<W>(plane).max(least);
         let strip = even(end - first, most, line);
         let (mut from, mut next) = (Pointers::<TALL>::new(), Pointers::<TALL>::new());
-        let mut to = Pointers::<LINE>::new();
+        let mut to = Pointers::<{ WHOLE_LINES * LINE }>::new();
         let mut down = plane.rows.cursor(first);
         next.take(&mut down, source, strip.min(end - first));
         let (bytes, large) = (columns * W, STREAM && plane.large);
@@ -297,6 +228,28 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize, const STREAM: bool> Work
                                     }
                                 },
                             );
+                        } else if Self::DIRECT && direct > 1 {
+                            let parts = breadth.div_ceil(line);
+                            for part in 0..parts {
+                                // The last one is moved back to have enough, if need be.
+                                let at = (part * line).min(breadth - 16 / W);
+                                let (mut rows, mut to) = (rows, to);
+                                rows.offset += at * W;
+                                to.places = &to.places[at..];
+                                tile::<V, W, STREAM>(
+                                    rows,
+                                    count,
+                                    to,
+                                    line.min(breadth - at),
+                                    order,
+                                    #[inline(always)]
+                                    |r| {
+                                        let share = |row| (part * count + row) / parts;
+                                        let rows = share(r.start)..share(r.end);
+                                        ahead.block(rows, (q + group) * W, group * W);
+                                    },
+                                );
+                            }
                         } else {
                             tile::<V, W, STREAM>(
                                 rows,
@@ -325,95 +278,6 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize, const STREAM: bool> Work
 mod tests {
     use super::*;
     use crate::axis::Axis;
-    use crate::order::Same;
-    use crate::simd::{Portable, Set, fence};
-
-    /// Vectors that every CPU has, narrower than a line.
-    type Narrow = <Portable as Set>::Wide;
-
-    /// All rows and columns of the highest and the broadest block that may be staged, and of small ones.
-    #[test]
-    fn staged_tiles_are_transposed() {
-        fn check<const W: usize>() {
-            let most = if W == 1 { TALL } else { STRIP };
-            let lines = if W >= BROAD_WIDTH { BROAD } else { 1 };
-            let line = LINE / W;
-            for (height, breadth) in [
-                (most, lines * line),
-                (most - line, lines * line - 1),
-                (line, line),
-                (Narrow::BYTES / W, 16 / W),
-            ] {
-                let source: Vec<u8> = (0..height * breadth * W)
-                    .map(|i| (i * 37 + i / 251) as u8)
-                    .collect();
-                let pitch = (height * W).next_multiple_of(LINE) + LINE;
-                let mut destination = vec![0xa5; breadth * pitch + LINE];
-                let start = destination.as_ptr().align_offset(LINE);
-                let mut expected = destination.clone();
-                for (p, row) in source.chunks_exact(breadth * W).enumerate() {
-                    for (q, element) in row.chunks_exact(W).enumerate() {
-                        expected[start + q * pitch + p * W..][..W].copy_from_slice(element);
-                    }
-                }
-                let rows = Steps {
-                    base: source.as_ptr(),
-                    step: (breadth * W) as isize,
-                };
-                let columns = Steps {
-                    base: destination[start..].as_mut_ptr(),
-                    step: pitch as isize,
-                };
-                let asked = std::cell::Cell::new(0);
-                let mut stage = Stage(MaybeUninit::uninit());
-                // SAFETY: both sides have all elements, columns begin on lines, and every CPU has these vectors.
-                unsafe {
-                    let ask = |rows: Range<usize>| asked.set(asked.get() + rows.len());
-                    stage.tile::<Narrow, W>(rows, height, columns, breadth, Same, ask);
-                }
-                fence();
-                assert!(destination == expected, "{height}x{breadth} of {W} bytes");
-                assert_eq!(asked.get(), height);
-            }
-        }
-        check::<1>();
-        check::<2>();
-        check::<4>();
-        check::<8>();
-        check::<16>();
-    }
-
-    #[test]
-    fn columns_that_share_slots_are_staged_on_a_zen_3() {
-        // Bytes of an element, from a row to the next, and from a column to the next; and lines of each row, if staged.
-        let cases = [
-            (4, 28_000, 13_312, Some(1)),
-            (4, 28_000, 12_800, None),
-            (4, 131_072, 16_384, Some(4)),
-            (4, 131_072, 16_384 + 64, None),
-            (8, 72_000, 10_240, Some(4)),
-            (8, 72_000, 13_312, None),
-            (16, 80_000, 16_384, Some(4)),
-            (16, 80_000, 26_624, None),
-            (2, 300_000, 14_848, Some(1)),
-            (2, 300_000, 14_592, None),
-            (1, 90_000, 1_280, Some(1)),
-            (1, 90_000, 640, None),
-        ];
-        for (width, apart, pitch, lines) in cases {
-            let plane = Plane::streaming(Axis::new(512, apart), Axis::new(1000, pitch), false);
-            let narrow = match width {
-                1 => staged_lines::<Narrow, 1, true>(&plane),
-                2 => staged_lines::<Narrow, 2, true>(&plane),
-                4 => staged_lines::<Narrow, 4, true>(&plane),
-                8 => staged_lines::<Narrow, 8, true>(&plane),
-                _ => staged_lines::<Narrow, 16, true>(&plane),
-            };
-            let expected = lines.filter(|_| is_zen3());
-            assert_eq!(narrow, expected, "{width} bytes, {apart}, {pitch}");
-            assert_eq!(staged_lines::<Narrow, 1, false>(&plane), None);
-        }
-    }
 
     #[test]
     fn strips_have_lines_enough_of_every_column_where_few_rows_are_followed() {
