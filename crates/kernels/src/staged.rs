@@ -18,7 +18,7 @@ use crate::pieces::{MaybeRoom, places};
 use crate::plane::{At, Plane};
 use crate::simd::{LINE, Vector, Work, prefetch};
 use crate::strips::{even, strip};
-use crate::tuning::{followed, is_zen, is_zen5};
+use crate::tuning::{followed, is_zen, is_zen3, is_zen5};
 
 /// Bytes of the stage: a strip, a line and a skew, for as many columns as a line has elements.
 const STAGE: usize = 40 << 10;
@@ -28,6 +28,12 @@ const ROWS: usize = 9 * LINE;
 
 #[repr(align(64))]
 struct Staging(MaybeUninit<[u8; STAGE]>);
+
+/// The least lines of a strip on a Zen 3, also where rows lie so far apart that fewer are walked otherwise: of every column a strip keeps
+/// a line for the next one, and reads it again. ms by two lines (pairs by one), four and eight: f32[200,301,1603] reversed 104, 86 and
+/// 60, u16[301,101,1601] 34, 17 and 14, f32[75,301,20,61] 32, 23 and 16; by two threads 72, 59 and 37, 29, 16 and 11, 17, 16 and 11; where
+/// columns lie close together, f32[481,70001], as long.
+const ZEN3_LINES: usize = 8;
 
 /// The last lines of the columns of a panel, for the next strip.
 #[repr(align(64))]
@@ -127,8 +133,9 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize> Staged<'_, V, O, R, W> {
             8 | 16 if is_zen5() && plane.large && !plane.pieced => 3,
             _ => 1,
         };
+        let least = if is_zen3() { ZEN3_LINES * line } else { line };
         // Columns begin up to a line before row 0, so a strip past the last row ends the last lines.
-        let strip = even(rows + line, more * strip::<W>(plane), line);
+        let strip = even(rows + line, (more * strip::<W>(plane)).max(least), line);
         // Lines of a strip, as many as the stage holds with one more and the pitch an odd number of lines.
         let lines = strip / line;
         let pitch = (lines + 1 + lines % 2) * LINE;

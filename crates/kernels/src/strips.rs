@@ -212,7 +212,7 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize, const STREAM: bool> Work
                     // SAFETY: rows p..p + count are in the strip, and lie where `places` says; columns q..q + breadth are on the axis
                     // and in the piece. What is copied are rows of the plane, all bytes of which are readable, and a line of each.
                     // There are whole lines of rows if there is a room, so no fewer than a vector has, and none were moved back.
-                    // Alignment by the caller's promise.
+                    // Parts of a block are columns of it, as many as 16 bytes have or more. Alignment by the caller's promise.
                     unsafe {
                         if const { STREAM && V::BYTES < LINE } && staged.is_some() {
                             stage.tile::<V, W>(
