@@ -30,7 +30,7 @@ const ROWS: usize = 9 * LINE;
 struct Staging(MaybeUninit<[u8; STAGE]>);
 
 /// The least lines of a strip on a Zen 3, also where rows lie so far apart that fewer are walked otherwise: of every column a strip keeps
-/// a line for the next one, and reads it again. ms by two lines (pairs by one), four and eight: f32[200,301,1603] reversed 104, 86 and
+/// a line for the next one, which puts it before its own. ms by two lines (pairs by one), four and eight: f32[200,301,1603] reversed 104, 86 and
 /// 60, u16[301,101,1601] 34, 17 and 14, f32[75,301,20,61] 32, 23 and 16; by two threads 72, 59 and 37, 29, 16 and 11, 17, 16 and 11; where
 /// columns lie close together, f32[481,70001], as long.
 const ZEN3_LINES: usize = 8;
