@@ -207,7 +207,7 @@ pub(crate) fn followed_far() -> usize {
 }
 
 /// How many rows are read side by side, a run of each in turn, where runs are whole lines of the destination, and where they are not:
-/// so every line that a run has no whole one of is begun by one strip and ended by the next, and more rows are better.
+/// two strips then have a part each of the line where they meet, and the more rows they have the fewer such lines there are.
 ///
 /// A Zen 3 reads 16 rows at the speed of memory, and 32 at half of it, whether or not their lines are asked for. ms by 32 rows and by
 /// 8, one thread: f32[48,28,28,48,32] to {4,0,2,3,1} 37 and 19, f32[96,75,96,80] to {3,0,1,2} 26 and 16, f32[1000,700,32] to {2,0,1}

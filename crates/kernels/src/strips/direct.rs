@@ -1,5 +1,6 @@
 //! How many lines of each row a block has that is written as it is made.
 
+use super::even;
 use crate::plane::Plane;
 use crate::simd::LINE;
 use crate::tuning::is_zen3;
@@ -35,8 +36,7 @@ pub(super) fn direct_lines<const W: usize>(plane: &Plane) -> usize {
     let beside = plane.rows.side_by_side(bytes) > 1;
     match lines {
         ..=WHOLE_LINES if beside => lines,
-        ..=BESIDE_LINES if beside => lines.div_ceil(lines.div_ceil(PART_LINES)),
-        _ if far => lines.div_ceil(lines.div_ceil(PART_LINES)),
+        _ if far || beside && lines <= BESIDE_LINES => even(lines, PART_LINES, 1),
         _ => 1,
     }
 }
