@@ -19,13 +19,17 @@ use crate::plane::{At, LARGE, WALK};
 use crate::simd::{LINE, Set, Vector, Work, near, prefetch};
 use crate::tuning::{is_zen5, waits};
 
+mod direct;
+mod number;
 mod pieced;
 mod short;
 mod staged;
 mod straight;
 
+use direct::{Direct, fits};
+use number::Number;
 use pieced::Pieced;
-use short::{Number, Short};
+use short::Short;
 use staged::Together;
 use straight::Straight;
 
@@ -210,10 +214,10 @@ pub(crate) unsafe fn run<S: Set>(runs: &Runs, at: &At) {
                 S::enter(Straight { runs, at, vector })
             }
             None => match runs.run {
-                3 => together::<S, _>(runs, at, Number::<4, 3>),
-                5 => together::<S, _>(runs, at, Number::<8, 5>),
-                6 => together::<S, _>(runs, at, Number::<8, 6>),
-                7 => together::<S, _>(runs, at, Number::<8, 7>),
+                3 => numbers::<S, 4, 3>(runs, at),
+                5 => numbers::<S, 8, 5>(runs, at),
+                6 => numbers::<S, 8, 6>(runs, at),
+                7 => numbers::<S, 8, 7>(runs, at),
                 9..=16 => together::<S, _>(runs, at, Short::<16>),
                 17..=32 => together::<S, _>(runs, at, Short::<32>),
                 _ => together::<S, _>(runs, at, Same),
@@ -276,6 +280,21 @@ unsafe fn mixed<S: Set>(runs: &Runs, cell: &Cell, at: &At) {
 
 /// # Safety
 ///
+/// As `run`, for runs of `R` bytes.
+unsafe fn numbers<S: Set, const N: usize, const R: usize>(runs: &Runs, at: &At) {
+    // SAFETY: the caller's promise; there is a block where `fits` says so.
+    unsafe {
+        if !runs.stream && fits::<Number<N, R>, S::Wide>(runs) {
+            let block = PhantomData::<(Number<N, R>, S::Wide)>;
+            S::enter(Direct { runs, at, block });
+        } else {
+            together::<S, _>(runs, at, Number::<N, R>);
+        }
+    }
+}
+
+/// # Safety
+///
 /// As `run`; the piece may be put wherever runs are.
 unsafe fn together<S: Set, P: Piece>(runs: &Runs, at: &At, piece: P) {
     let vector = PhantomData::<S::Wide>;
@@ -303,6 +322,15 @@ pub(crate) trait Piece {
     /// How many columns are put at once, row by row; or 0 if a row's runs are put one after the other.
     const COLUMNS: usize = 0;
 
+    /// Rows of a block.
+    const BLOCK_ROWS: usize = 1;
+
+    /// And its columns; 0 if there are no blocks.
+    #[inline(always)]
+    fn block_columns<V: Vector>() -> usize {
+        0
+    }
+
     /// As `put`, amid others: the run is neither the last of its row, nor of its column.
     ///
     /// # Safety
@@ -314,23 +342,19 @@ pub(crate) trait Piece {
         unsafe { self.put::<V>(from, to, length) }
     }
 
-    /// Puts [`COLUMNS`](Piece::COLUMNS) of the first rows, as far as there are whole blocks, and says how many rows these
-    /// were; `offset` is where in a row the first column's run is, and `pitch` the bytes from one column to the next. What
-    /// comes behind a block in its columns may be overwritten.
+    /// Puts a block of these rows; `offset` is where in a row the first column's run is, and `to` where each column's first one goes.
     ///
     /// # Safety
     ///
-    /// All columns' runs of these rows, and 16 bytes from the first one on, are readable, and the runs writable. The CPU has
-    /// `V`.
+    /// There are blocks. All runs of the block are readable and writable, those of a row one after the other, and those of a column.
+    /// The CPU has `V`.
     #[inline(always)]
-    unsafe fn put_blocks<V: Vector>(
-        &self,
+    unsafe fn put_block<V: Vector>(
         _from: &[*const u8],
         _offset: usize,
-        _to: *mut u8,
-        _pitch: usize,
-    ) -> usize {
-        0
+        _to: impl Fn(usize) -> *mut u8,
+    ) {
+        unreachable!("there are no blocks of these");
     }
 }
 

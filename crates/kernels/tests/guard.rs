@@ -209,6 +209,31 @@ fn runs_of_all_lengths() {
     }
 }
 
+/// Runs of a few bytes, blocks of which are moved at once: as many rows and columns as some vectors have, fewer and more, from ordinary
+/// and streaming stores. Nothing is read before the first or behind the last.
+#[test]
+fn matrices_of_runs_of_a_few_bytes() {
+    for run in [3usize, 5, 6, 7] {
+        for rows in [7, 8, 15, 16, 17, 65, 210] {
+            for columns in [1, 3, 4, 5, 8, 9, 15, 16, 17, 37] {
+                for gap in [0, 1] {
+                    let (s, d) = (columns * run + gap, rows * run + gap);
+                    runs_between_guards(&Case {
+                        width: 1,
+                        source: 0,
+                        destination: 0,
+                        loops: vec![
+                            l(rows, s as isize, run as isize),
+                            l(columns, run as isize, d as isize),
+                            l(run, 1, 1),
+                        ],
+                    });
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn interleaved_rows() {
     for case in interleaved() {

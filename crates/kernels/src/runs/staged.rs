@@ -4,7 +4,6 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use super::short::LANE;
 use super::{PIECE, Piece, Runs, STRIP, ahead};
 use crate::axis::{Axis, Pointers};
 use crate::copy::{copy, own_edges, stream_near};
@@ -251,14 +250,13 @@ impl<'a, P: Piece, V: Vector> Staged<'a, P, V> {
             ends,
         } = strip;
         let run = self.run;
-        // All of a row, of which this panel may be a part.
-        let row = self.columns.len * run;
         let bytes = from.len() * run;
         let before = self.before_column();
         let pitch = before + bytes;
-        let group = match P::COLUMNS {
-            at_once if self.group > at_once && at_once > 0 => self.group / at_once * at_once,
-            _ => self.group,
+        let at_once = P::block_columns::<V>().max(P::COLUMNS);
+        let group = match self.group > at_once && at_once > 0 {
+            true => self.group / at_once * at_once,
+            false => self.group,
         };
         let group = group.min(columns.len());
         let far = ahead(from.len())
@@ -338,23 +336,23 @@ impl<'a, P: Piece, V: Vector> Staged<'a, P, V> {
                             prefetch(of.wrapping_add(line));
                         }
                     }
-                    let mut c = 0;
+                    let put = Columns {
+                        piece,
+                        from,
+                        run,
+                        pitch,
+                    };
+                    let mut c = put.blocks::<V>(q * run, to, count);
                     while c < count {
                         let (columns, to) = ((q + c) * run, to.add(c * pitch));
-                        let put = Columns {
-                            piece,
-                            from,
-                            run,
-                            pitch,
-                        };
                         if P::COLUMNS == 4 && c + 4 <= amid {
-                            put.put::<V, 4>(columns, to, columns + LANE <= row);
+                            put.put::<V, 4>(columns, to);
                             c += 4;
                         } else if P::COLUMNS == 2 && c + 2 <= amid {
-                            put.put::<V, 2>(columns, to, columns + LANE <= row);
+                            put.put::<V, 2>(columns, to);
                             c += 2;
                         } else if c < amid {
-                            put.put::<V, 1>(columns, to, false);
+                            put.put::<V, 1>(columns, to);
                             c += 1;
                         } else {
                             for (r, row) in from.iter().enumerate() {
@@ -461,31 +459,64 @@ struct Columns<'a, P> {
 }
 
 impl<P: Piece> Columns<'_, P> {
-    /// Puts `K` columns from an offset in all rows on; `whole` says whether there may be blocks of them.
+    /// Puts so many columns from an offset in all rows on by blocks, and says how many these were: all, or none where there is no block.
     ///
     /// # Safety
     ///
-    /// As [`Piece::put_amid`], for all of them but the last row's; if `whole`, as [`Piece::put_blocks`]. The CPU has `V`.
+    /// All their runs are readable and writable. The CPU has `V`.
     #[inline(always)]
-    unsafe fn put<V: Vector, const K: usize>(&self, offset: usize, to: *mut u8, whole: bool) {
+    unsafe fn blocks<V: Vector>(&self, offset: usize, to: *mut u8, count: usize) -> usize {
+        let &Columns {
+            from, run, pitch, ..
+        } = self;
+        let (rows, columns) = (P::BLOCK_ROWS, P::block_columns::<V>());
+        if columns == 0 || count < columns || from.len() < rows {
+            return 0;
+        }
+        // What is left over is put again with what is before it.
+        let mut c = 0;
+        while c < count {
+            c = c.min(count - columns);
+            let mut r = 0;
+            while r < from.len() {
+                r = r.min(from.len() - rows);
+                // SAFETY: rows `r..r + rows` and columns `c..c + columns` are of these. The CPU has `V` by the caller's promise.
+                unsafe {
+                    let to = to.add(c * pitch + r * run);
+                    P::put_block::<V>(
+                        &from[r..r + rows],
+                        offset + c * run,
+                        #[inline(always)]
+                        |column| to.add(column * pitch),
+                    );
+                }
+                r += rows;
+            }
+            c += columns;
+        }
+        count
+    }
+
+    /// Puts `K` columns from an offset in all rows on.
+    ///
+    /// # Safety
+    ///
+    /// As [`Piece::put_amid`], for all of them but the last row's. The CPU has `V`.
+    #[inline(always)]
+    unsafe fn put<V: Vector, const K: usize>(&self, offset: usize, to: *mut u8) {
         let &Columns {
             piece,
             from,
             run,
             pitch,
         } = self;
-        // SAFETY: the caller's promise: blocks are put only where they may be, and stay within rows `..done`. All rows but the
-        // last are followed by another in their columns, and all runs by another in their rows. The CPU has `V`.
+        let Some((last, rows)) = from.split_last() else {
+            return;
+        };
+        // SAFETY: the caller's promise. All rows but the last are followed by another in their columns, and all runs by another in
+        // their rows. The CPU has `V`.
         unsafe {
-            let done = if whole {
-                piece.put_blocks::<V>(from, offset, to, pitch)
-            } else {
-                0
-            };
-            let mut to = to.add(done * run);
-            let Some((last, rows)) = from[done..].split_last() else {
-                return;
-            };
+            let mut to = to;
             for row in rows {
                 let row = row.add(offset);
                 for k in 0..K {
