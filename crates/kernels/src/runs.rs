@@ -5,7 +5,8 @@
 //! cost little more than long ones. Above the cache, the runs ahead are prefetched. Long ones are streamed right from the
 //! source; short ones are put together in the first-level cache and streamed from there, as many columns at once as fit:
 //! so a good piece of each row is read, and asked for, before the next one's. Those of a few bytes, as pixels that change
-//! their order, are put together there also where all is in the caches.
+//! their order, are put together there also where all is in the caches, but those whose blocks registers transpose: these go right to
+//! their places then.
 
 use std::marker::PhantomData;
 

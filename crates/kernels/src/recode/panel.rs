@@ -32,7 +32,7 @@ use crate::axis::{Axis, JOINED};
 use crate::isa::Isa;
 use crate::nest::Loop;
 use crate::simd::{LINE, Work};
-use crate::tuning::{Caches, followed, is_zen, is_zen5};
+use crate::tuning::{Caches, followed, is_zen, is_zen3, is_zen5};
 
 /// The most lines of a strip.
 const LINES: usize = 8;
@@ -115,12 +115,15 @@ impl Unit {
     /// On AMD's, the steps of so many bytes that are read of a row and then of the next, at most so many, the lines of a strip,
     /// if not so many, and the rows that are asked for while those before them are read. Rows of 512 bytes are followed anyway.
     /// Of u4 and u2 a step in strips half as tall took a Zen 5 1.1 times as long; of bits, whose columns are the most, taller ones
-    /// do. A Zen 4 takes so 10.5 ms for u4[8192,24576] to columns, and 12.7 as others do. Of numbers it has all rows asked for while
+    /// do, but a Zen 3's caches would have two lines of each column, and u1[24576,16384] to columns took 15.3 ms by these, 13.4 by
+    /// four. A Zen 4 takes so 10.5 ms for u4[8192,24576] to columns, and 12.7 as others do. Of numbers it has all rows asked for while
     /// columns are written: f32[8192,4096] to bf16 columns took 8.6 ms so and 12.6 by a few rows at a time.
     fn zen(self, step: usize, most: usize, lines: usize) -> (usize, usize, usize) {
         const AHEAD: usize = 8 << 10;
+        const ZEN3_LINES: usize = 4;
         let (wide, lines) = match self {
             Unit::Packed(from, to) if from == to && to > 1 => (most.min(2), LINES),
+            Unit::Packed(1, 1) if is_zen3() => (1, lines.max(ZEN3_LINES)),
             Unit::Packed(..) => (1, lines),
             Unit::Numbers(_) => (most.min(4), lines),
         };
