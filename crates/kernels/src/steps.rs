@@ -11,7 +11,8 @@ use std::ops::Range;
 use crate::around::{Around, Each};
 use crate::nest::{Loop, Loops};
 use crate::plane::At;
-use crate::simd::{LINE, Set, Vector};
+use crate::runs::ask;
+use crate::simd::{LINE, Set, Vector, prefetch};
 
 /// Bytes of a lane.
 pub(crate) const LANE: usize = 16;
@@ -19,6 +20,11 @@ pub(crate) const LANE: usize = 16;
 const PLACES: usize = 4;
 /// Rounds of a line from which on it is worth streaming, as those of its elements that are before a cache line go one by one.
 const ROUNDS: usize = 4;
+/// Bytes between two lines of the source from which on those are asked for that are so many lines ahead, at most so many bytes of each: of
+/// lines that lie closer the CPU finds out by itself.
+const GAP: usize = 3 * LINE;
+const AHEAD: isize = 16;
+const ASKED: usize = 512;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Steps {
@@ -42,6 +48,18 @@ impl Steps {
             round: dense.then(|| Round::new(width, line)).flatten(),
             stream,
         }
+    }
+
+    /// Where from the start of a line the bytes begin that are asked for meanwhile, and how many these are: of the one some lines ahead,
+    /// where its memory does not follow this one's.
+    fn ahead(&self) -> Option<(isize, usize)> {
+        let Loop { extent, source, .. } = self.line;
+        let reach = (extent - 1) as isize * source;
+        let bytes = reach.unsigned_abs() + self.width;
+        let inner = self.around.innermost().source;
+        let is_far = inner.unsigned_abs() >= bytes + GAP;
+        let on = inner.wrapping_mul(AHEAD).wrapping_add(reach.min(0));
+        (self.stream && is_far).then_some((on, bytes.min(ASKED)))
     }
 }
 
@@ -126,6 +144,29 @@ impl Round {
         let end = self.lowest[0] + (self.places() * LANE) as isize;
         steps_of(LANE / width, end as usize, width, line, first)
     }
+
+    /// How a line is moved of which so many elements are before its rounds.
+    fn spans(&self, width: usize, line: &Loop, before: usize) -> Spans {
+        let (first, count) = self.of(width, line, before);
+        let (lane, lanes) = self.lanes(width, line, first + count * self.elements);
+        Spans {
+            first,
+            count,
+            lane,
+            behind: lane + lanes * (LANE / width),
+        }
+    }
+}
+
+/// Which elements of a line are moved by rounds, and which by lanes; all others are moved one by one.
+#[derive(Clone, Copy)]
+struct Spans {
+    /// The first of a round, and how many these are.
+    first: usize,
+    count: usize,
+    /// The first of a lane behind them, and the first behind these.
+    lane: usize,
+    behind: usize,
 }
 
 /// How often so many elements at a time of a line can be read, and from which on, if reading them ends so far behind the start of
@@ -191,9 +232,13 @@ unsafe fn elements<S: Set, const N: usize, const TWO: bool>(steps: &Steps, at: &
     unsafe {
         match &steps.round {
             Some(round) if S::Wide::BYTES > LANE => {
+                let &Steps { width, line, .. } = steps;
                 let together = Together::<_, _, N, TWO> {
                     steps,
                     round,
+                    whole: round.spans(width, &line, 0),
+                    lanes: round.lanes(width, &line, 0),
+                    ahead: steps.ahead(),
                     vectors,
                 };
                 S::enter(around.of(at, together));
@@ -252,6 +297,12 @@ impl<const N: usize, const TWO: bool> Alone<'_, N, TWO> {
 struct Together<'a, V, L, const N: usize, const TWO: bool> {
     steps: &'a Steps,
     round: &'a Round,
+    /// How a line is moved that is not to begin on a cache line.
+    whole: Spans,
+    /// From which of a line's elements on it may be moved by lanes, and by how many.
+    lanes: (usize, usize),
+    /// What is asked for meanwhile.
+    ahead: Option<(isize, usize)>,
     vectors: PhantomData<(V, L)>,
 }
 
@@ -264,16 +315,25 @@ impl<V: Vector, L: Vector, const N: usize, const TWO: bool> Each for Together<'_
             true => round.before_lines(width, to),
             false => None,
         };
-        let (first, count) = round.of(width, &line, before.unwrap_or(0));
-        let (lane, lanes) = round.lanes(width, &line, first + count * round.elements);
-        let behind = lane + lanes * (LANE / width);
+        let Spans {
+            first,
+            count,
+            lane,
+            behind,
+        } = match before {
+            Some(before) => round.spans(width, &line, before),
+            None => self.whole,
+        };
+        if let Some((on, bytes)) = self.ahead {
+            ask(from.wrapping_offset(on), bytes, prefetch);
+        }
         // SAFETY: all are elements of the line, by the caller's promise readable, writable, and of so many bytes. `of` and `lanes` leave
         // out what would read behind the line's last element, or if it goes back, its first one; what they read below that of a round's
         // or a lane's own elements is nothing. If `before` says how many are before a cache line, as many are before the first round,
         // or whole rounds more, which are whole lines. The CPU has both registers, and `L` is a lane, as `elements` chose them.
         unsafe {
             let alone = Alone::<N, TWO>(steps);
-            alone.copy(from, to, 0..first);
+            self.head(from, to, first);
             let (start, place) = (
                 from.offset(first as isize * line.source),
                 to.add(first * width),
@@ -293,6 +353,31 @@ impl<V: Vector, L: Vector, const N: usize, const TWO: bool> Each for Together<'_
 }
 
 impl<V: Vector, L: Vector, const N: usize, const TWO: bool> Together<'_, V, L, N, TWO> {
+    /// Moves so many elements of a line that begins there: by lanes, the last of which is moved back to end with them, where it may be.
+    ///
+    /// # Safety
+    ///
+    /// As of `each`; there are so many.
+    #[inline(always)]
+    unsafe fn head(&self, from: *const u8, to: *mut u8, count: usize) {
+        let &Steps { width, line, .. } = self.steps;
+        let of_lane = LANE / width;
+        // SAFETY: lanes from the line's start on are readable, as `lanes` says, and so are those that begin between two of them. None
+        // ends behind `count`, so all is writable. The CPU has `L`. All are elements of the line, which may be moved one by one.
+        unsafe {
+            match (self.lanes, count.checked_sub(of_lane)) {
+                ((0, lanes), Some(last)) if count <= lanes * of_lane => {
+                    for i in (0..count).step_by(of_lane) {
+                        let i = i.min(last);
+                        let from = from.offset(i as isize * line.source);
+                        self.lane(from, to.add(i * width));
+                    }
+                }
+                _ => Alone::<N, TWO>(self.steps).copy(from, to, 0..count),
+            }
+        }
+    }
+
     /// What some lanes of a round take from one of their places, the rest zero.
     ///
     /// # Safety
