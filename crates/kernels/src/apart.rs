@@ -13,24 +13,18 @@
 
 use std::marker::PhantomData;
 
-use crate::around::{Around, Each};
+use crate::around::{Around, Each, Later};
 use crate::copy::{copy, stream_near};
 use crate::nest::{Loop, Loops};
 use crate::plane::At;
-use crate::runs::{PIECE, Runs, ask};
-use crate::simd::{LINE, Set, Vector, prefetch};
+use crate::runs::{PIECE, Runs};
+use crate::simd::{LINE, Set, Vector};
 
 /// Runs from which on others move a plane of short ones, by registers.
 const MANY: usize = 8;
 /// Bytes of a run from which on it is streamed though it cuts lines: on a Zen 3, runs of 640 bytes from 704 apart to 768 apart take
 /// 5.3 ms so and 8.0 not, of 300 bytes 7.0 and 7.9.
 const LONG: usize = 512;
-/// Bytes between two runs of the source from which on those are asked for that are so many runs ahead, at most so many bytes of each:
-/// of runs that lie closer the CPU finds out by itself. Runs of 100 bytes, 1024 apart, take 15 ms so, and 27 not.
-const GAP: usize = 3 * LINE;
-const AHEAD: isize = 16;
-const ASKED: usize = 512;
-
 /// Runs in the loops around them.
 #[derive(Debug, Clone)]
 pub(crate) struct Apart {
@@ -64,11 +58,9 @@ impl Apart {
 /// The CPU has the set. All runs are readable from the source and writable from the destination, and the two do not
 /// overlap.
 pub(crate) unsafe fn run<S: Set>(apart: &Apart, at: &At) {
-    let inner = apart.around.innermost();
-    let is_far = inner.source.unsigned_abs() >= apart.run + GAP;
     let copying = Copying::<S::Wide> {
         run: apart.run,
-        on: is_far.then_some(inner.source.wrapping_mul(AHEAD)),
+        later: apart.around.later(0, apart.run),
         vector: PhantomData,
     };
     // SAFETY: the CPU has the set, and so its vectors; from both starts on, every iteration of the loops around goes to a run that is
@@ -81,8 +73,7 @@ pub(crate) unsafe fn run<S: Set>(apart: &Apart, at: &At) {
 /// A run is readable, and as many bytes are writable where it goes; the two do not overlap.
 struct Copying<V> {
     run: usize,
-    /// How far on the run is that is asked for.
-    on: Option<isize>,
+    later: Option<Later>,
     vector: PhantomData<V>,
 }
 
@@ -90,8 +81,8 @@ impl<V: Vector> Each for Copying<V> {
     #[inline(always)]
     unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
         let run = self.run;
-        if let Some(on) = self.on {
-            ask(from.wrapping_offset(on), run.min(ASKED), prefetch);
+        if let Some(later) = self.later {
+            later.ask(from);
         }
         // SAFETY: `run` bytes are readable, and writable where they go, without overlapping, and the CPU has `V`: the caller's promise.
         // A run has an element at least, so it is not empty.

@@ -2,10 +2,31 @@
 
 use crate::nest::{Loop, Loops};
 use crate::plane::At;
-use crate::simd::Work;
+use crate::runs::ask;
+use crate::simd::{LINE, Work, prefetch};
 
 /// The loops that a kernel walks by itself; more are walked outside it.
 pub(crate) const AROUND: usize = 4;
+
+/// Bytes between two iterations' bytes of the source from which on those are asked for that are so many iterations ahead, at most so many
+/// bytes of each: of what lies closer the CPU finds out by itself. Runs of 100 bytes, 1024 apart, take a Zen 3 15 ms so, and 27 not.
+const GAP: usize = 3 * LINE;
+const AHEAD: isize = 16;
+const ASKED: usize = 512;
+
+/// What is asked for meanwhile: so many bytes, from so far behind an iteration's place in the source on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Later {
+    on: isize,
+    bytes: usize,
+}
+
+impl Later {
+    #[inline(always)]
+    pub(crate) fn ask(self, from: *const u8) {
+        ask(from.wrapping_offset(self.on), self.bytes, prefetch);
+    }
+}
 
 /// A loop that runs once.
 pub(crate) const ONCE: Loop = Loop {
@@ -62,6 +83,15 @@ impl Around {
 
     pub(crate) fn innermost(&self) -> &Loop {
         &self.loops[AROUND - 1]
+    }
+
+    /// What is to be asked for if every iteration reads so many bytes, from `start` behind its place on, and the next one's lie far from them.
+    pub(crate) fn later(&self, start: isize, bytes: usize) -> Option<Later> {
+        let step = self.innermost().source;
+        (step.unsigned_abs() >= bytes + GAP).then(|| Later {
+            on: step.wrapping_mul(AHEAD).wrapping_add(start),
+            bytes: bytes.min(ASKED),
+        })
     }
 
     pub(crate) fn loops(&self) -> &[Loop] {

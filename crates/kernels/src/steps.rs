@@ -8,24 +8,19 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use crate::around::{Around, Each};
+use crate::around::{Around, Each, Later};
 use crate::nest::{Loop, Loops};
 use crate::plane::At;
-use crate::runs::ask;
-use crate::simd::{LINE, Set, Vector, prefetch};
+use crate::simd::{Set, Vector};
+
+mod round;
+
+use round::{PLACES, Round, Spans};
 
 /// Bytes of a lane.
 pub(crate) const LANE: usize = 16;
-/// The most places that a lane is put together from.
-const PLACES: usize = 4;
 /// Rounds of a line from which on it is worth streaming, as those of its elements that are before a cache line go one by one.
 const ROUNDS: usize = 4;
-/// Bytes between two lines of the source from which on those are asked for that are so many lines ahead, at most so many bytes of each: of
-/// lines that lie closer the CPU finds out by itself.
-const GAP: usize = 3 * LINE;
-const AHEAD: isize = 16;
-const ASKED: usize = 512;
-
 #[derive(Debug, Clone)]
 pub(crate) struct Steps {
     /// Bytes of an element, at most a lane's.
@@ -50,150 +45,13 @@ impl Steps {
         }
     }
 
-    /// Where from the start of a line the bytes begin that are asked for meanwhile, and how many these are: of the one some lines ahead,
-    /// where its memory does not follow this one's.
-    fn ahead(&self) -> Option<(isize, usize)> {
-        let Loop { extent, source, .. } = self.line;
-        let reach = (extent - 1) as isize * source;
+    /// What is asked for of lines further on, past the caches.
+    fn later(&self) -> Option<Later> {
+        let reach = (self.line.extent - 1) as isize * self.line.source;
         let bytes = reach.unsigned_abs() + self.width;
-        let inner = self.around.innermost().source;
-        let is_far = inner.unsigned_abs() >= bytes + GAP;
-        let on = inner.wrapping_mul(AHEAD).wrapping_add(reach.min(0));
-        (self.stream && is_far).then_some((on, bytes.min(ASKED)))
-    }
-}
-
-/// So many elements that they fill whole cache lines.
-#[derive(Debug, Clone)]
-struct Round {
-    elements: usize,
-    /// For each lane from where it is read, relative to the first element.
-    lowest: Box<[isize]>,
-    /// For each place that a lane is put together from, a lane's bytes apart, and for each lane, which of the bytes there go
-    /// where; a top bit stands for none.
-    tables: Box<[[u8; LANE]]>,
-    /// Behind the start of the first element, the end of what is read.
-    end: usize,
-}
-
-impl Round {
-    /// Of a line of elements of so many bytes; `None` where it is shorter, or than a lane if elements fill lanes, and where they lie
-    /// too far apart.
-    fn new(width: usize, line: Loop) -> Option<Box<Round>> {
-        let (mut elements, mut lines) = (LINE, width);
-        while lines.is_multiple_of(2) && elements > 1 {
-            (elements, lines) = (elements / 2, lines / 2);
-        }
-        let step = line.source;
-        let fewest = if lines == 1 { LANE / width } else { elements };
-        if line.extent < fewest || (LANE / width - 1) * step.unsigned_abs() >= PLACES * LANE {
-            return None;
-        }
-        // Where a byte of the round comes from.
-        let place = |byte: usize| (byte / width) as isize * step + (byte % width) as isize;
-        let bytes = |lane: usize| lane * LANE..(lane + 1) * LANE;
-        let lanes = lines * (LINE / LANE);
-        let lowest = (0..lanes).filter_map(|lane| bytes(lane).map(place).min());
-        let lowest: Box<[isize]> = lowest.collect();
-        let at = |byte: usize| (place(byte) - lowest[byte / LANE]) as usize;
-        let places = (0..lanes * LANE).map(at).max()? / LANE + 1;
-        let table = |number: usize| {
-            let (of, lane) = (number / lanes, number % lanes);
-            std::array::from_fn(|byte| {
-                let at = at(lane * LANE + byte);
-                match at / LANE == of {
-                    true => (at % LANE) as u8,
-                    false => 0x80,
-                }
-            })
-        };
-        if places > PLACES {
-            return None;
-        }
-        // The first lane has the first element, so this is above 0.
-        let end = *lowest.iter().max()? + (places * LANE) as isize;
-        let tables = (0..places * lanes).map(table).collect();
-        Some(Box::new(Round {
-            elements,
-            lowest,
-            tables,
-            end: end as usize,
-        }))
-    }
-
-    /// The first elements of a line after which its elements begin on a cache line; `None` where they never do.
-    fn before_lines(&self, width: usize, to: *const u8) -> Option<usize> {
-        (0..self.elements).find(|first| (to as usize + first * width).is_multiple_of(LINE))
-    }
-
-    /// How many places each lane is put together from.
-    fn places(&self) -> usize {
-        self.tables.len() / self.lowest.len()
-    }
-
-    /// The rounds of a line: from which element on, and how many.
-    fn of(&self, width: usize, line: &Loop, first: usize) -> (usize, usize) {
-        steps_of(self.elements, self.end, width, line, first)
-    }
-
-    /// The same of lanes, where elements fill these.
-    fn lanes(&self, width: usize, line: &Loop, first: usize) -> (usize, usize) {
-        if self.lowest.len() * LANE != LINE {
-            return (first, 0);
-        }
-        let end = self.lowest[0] + (self.places() * LANE) as isize;
-        steps_of(LANE / width, end as usize, width, line, first)
-    }
-
-    /// How a line is moved of which so many elements are before its rounds.
-    fn spans(&self, width: usize, line: &Loop, before: usize) -> Spans {
-        let (first, count) = self.of(width, line, before);
-        let (lane, lanes) = self.lanes(width, line, first + count * self.elements);
-        Spans {
-            first,
-            count,
-            lane,
-            behind: lane + lanes * (LANE / width),
-        }
-    }
-}
-
-/// Which elements of a line are moved by rounds, and which by lanes; all others are moved one by one.
-#[derive(Clone, Copy)]
-struct Spans {
-    /// The first of a round, and how many these are.
-    first: usize,
-    count: usize,
-    /// The first of a lane behind them, and the first behind these.
-    lane: usize,
-    behind: usize,
-}
-
-/// How often so many elements at a time of a line can be read, and from which on, if reading them ends so far behind the start of
-/// their first one.
-fn steps_of(
-    elements: usize,
-    end: usize,
-    width: usize,
-    line: &Loop,
-    first: usize,
-) -> (usize, usize) {
-    // What is read behind the first one is there if so many others are.
-    let others = match (end.saturating_sub(width), line.source.unsigned_abs()) {
-        (0, _) => 0,
-        (_, 0) => return (first, 0),
-        (behind, step) => behind.div_ceil(step),
-    };
-    let (mut start, mut last) = (first, line.extent);
-    if line.source > 0 {
-        last = last.min((last + elements).saturating_sub(others + 1));
-    } else {
-        // The others are before it.
-        start += others.saturating_sub(first).next_multiple_of(elements);
-    }
-    match last.saturating_sub(start) / elements {
-        0 => (first, 0),
-        count => (start, count),
+        self.around
+            .later(reach.min(0), bytes)
+            .filter(|_| self.stream)
     }
 }
 
@@ -238,7 +96,7 @@ unsafe fn elements<S: Set, const N: usize, const TWO: bool>(steps: &Steps, at: &
                     round,
                     whole: round.spans(width, &line, 0),
                     lanes: round.lanes(width, &line, 0),
-                    ahead: steps.ahead(),
+                    later: steps.later(),
                     vectors,
                 };
                 S::enter(around.of(at, together));
@@ -301,8 +159,7 @@ struct Together<'a, V, L, const N: usize, const TWO: bool> {
     whole: Spans,
     /// From which of a line's elements on it may be moved by lanes, and by how many.
     lanes: (usize, usize),
-    /// What is asked for meanwhile.
-    ahead: Option<(isize, usize)>,
+    later: Option<Later>,
     vectors: PhantomData<(V, L)>,
 }
 
@@ -324,8 +181,8 @@ impl<V: Vector, L: Vector, const N: usize, const TWO: bool> Each for Together<'_
             Some(before) => round.spans(width, &line, before),
             None => self.whole,
         };
-        if let Some((on, bytes)) = self.ahead {
-            ask(from.wrapping_offset(on), bytes, prefetch);
+        if let Some(later) = self.later {
+            later.ask(from);
         }
         // SAFETY: all are elements of the line, by the caller's promise readable, writable, and of so many bytes. `of` and `lanes` leave
         // out what would read behind the line's last element, or if it goes back, its first one; what they read below that of a round's
@@ -480,6 +337,7 @@ mod tests {
     use super::*;
     use crate::isa::Isa;
     use crate::prepared::Prepared;
+    use crate::simd::LINE;
 
     /// Lines of every kind of element, by every set: put together and apart, forward and backward, streamed and not, from a source that
     /// ends with its last byte to any place in a line, and all other bytes as they were.

@@ -73,8 +73,9 @@ impl<P: Piece, V: Vector> Work for Direct<'_, P, V> {
                             prefetch(row.wrapping_add(q * run + AHEAD));
                         }
                     }
-                    // SAFETY: rows `first + r..` and columns `q..`, as many as a block has, are on the axes, readable and writable by the
-                    // caller's promise. The CPU has `V`.
+                    // SAFETY: rows `first + r..` and columns `q..`, as many as a block has, are on the axes, as `fits` has seen that there are
+                    // so many: their runs are readable and writable by the caller's promise. `to` has a pointer for each column of a
+                    // block. The CPU has `V`.
                     unsafe {
                         P::put_block::<V>(
                             rows,

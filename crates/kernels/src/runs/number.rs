@@ -94,7 +94,9 @@ impl<const N: usize, const R: usize> Piece for Number<N, R> {
         to: impl Fn(usize) -> *mut u8,
     ) {
         debug_assert!(from.len() == Self::BLOCK_ROWS);
-        // SAFETY: the caller's promise.
+        // SAFETY: `tables` has four lanes, of which a vector has as many or fewer, so its last one is a place of it too, and the other
+        // array has a lane. Groups are put in their order, all rows of each being among the `BLOCK_ROWS`: the caller's promise covers
+        // these, `to`, and the CPU's `V`.
         unsafe {
             // The last lane ends where the runs do: behind them there may be nothing.
             let mut tables = [Self::APART[0]; 4];
@@ -142,8 +144,11 @@ impl<V: Vector, const N: usize, const R: usize> Group<V, N, R> {
         let first = const { together::<N, R>((G * Number::<N, R>::PIECE % LANE) as isize) };
         let rest =
             const { together::<N, R>((G * Number::<N, R>::PIECE % LANE) as isize - LANE as isize) };
-        // SAFETY: rows `G * side..` are of the block, and lanes of them end with the last run of a lane or the bytes that `PIECE` lacks
-        // of it behind, which are of the next lane's runs. The tables have a lane's bytes. The CPU has `V`.
+        // SAFETY: rows `G * side..`, `side` of them, are of the block. In each, a lane but the last begins with `side` runs, and what it
+        // has behind them, less than these, is of the next lane's runs; the last one ends with its own runs, and what it has before
+        // them is of the lane's before, as there are two lanes or more. So all that is loaded is of the block's runs, readable. Columns
+        // `lane * side + m` are below the block's, and what is stored are whole lanes of their `BLOCK_ROWS` runs, writable. The tables
+        // have a lane's bytes. The CPU has `V`. All by the caller's promise.
         unsafe {
             let columns = rounds::<V, N>(
                 #[inline(always)]
