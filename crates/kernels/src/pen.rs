@@ -9,6 +9,17 @@ use crate::simd::{LINE, Vector};
 /// The most registers that a line takes.
 const PARTS: usize = LINE / 16;
 
+/// A line of zeros and one of ones: so many bytes before its middle begins a mask of those behind so many of a line.
+static BEHIND: [u8; 2 * LINE] = {
+    let mut masks = [0; 2 * LINE];
+    let mut byte = LINE;
+    while byte < 2 * LINE {
+        masks[byte] = u8::MAX;
+        byte += 1;
+    }
+    masks
+};
+
 /// A place in a destination, and the begun line there.
 pub(crate) struct Pen<V> {
     /// The line at `to`, of which bytes `begin..end` are to be written.
@@ -44,24 +55,13 @@ impl<V: Vector> Pen<V> {
     pub(crate) unsafe fn copy(&mut self, from: *const u8, to: *mut u8, length: usize) {
         // SAFETY: offsets stay inside the piece; whole lines are aligned.
         unsafe {
-            if to != self.to.wrapping_add(self.end) {
-                self.lift();
-                self.begin = to as usize % LINE;
-                self.end = self.begin;
-                self.to = to.wrapping_sub(self.begin);
-            }
+            self.go(to);
             let first = length.min(LINE - self.end);
             self.add(from, first);
             if self.end < LINE {
                 return;
             }
-            if self.begin == 0 {
-                for part in 0..LINE / V::BYTES {
-                    self.line[part].stream(self.to.add(part * V::BYTES));
-                }
-            } else {
-                self.put();
-            }
+            self.write();
             let mut at = first;
             while at + LINE <= length {
                 for part in (0..LINE).step_by(V::BYTES) {
@@ -72,6 +72,77 @@ impl<V: Vector> Pen<V> {
             self.to = to.wrapping_add(at);
             (self.begin, self.end) = (0, 0);
             self.add(from.add(at), length - at);
+        }
+    }
+
+    /// Writes a piece that repeats a lane; `lane` turns it by so many bytes.
+    ///
+    /// # Safety
+    ///
+    /// The CPU has `V`. `length` bytes are writable at `to` until the pen is lifted; nothing else writes them until then.
+    #[inline(always)]
+    pub(crate) unsafe fn fill(&mut self, lane: impl Fn(usize) -> u128, to: *mut u8, length: usize) {
+        // SAFETY: offsets stay inside the piece; whole lines are aligned. A mask begins up to a line before the middle, and is
+        // read up to a line behind it.
+        unsafe {
+            self.go(to);
+            // The same in all lanes of all lines, as these are aligned.
+            let v = V::splat_lane([lane(self.end)].as_ptr().cast());
+            for part in 0..LINE / V::BYTES {
+                let mask = BEHIND.as_ptr().add(LINE + part * V::BYTES - self.end);
+                self.line[part] = self.line[part].select(v, V::load(mask));
+            }
+            if self.end + length < LINE {
+                self.end += length;
+                return;
+            }
+            let mut at = LINE - self.end;
+            self.end = LINE;
+            self.write();
+            while at + LINE <= length {
+                for part in (0..LINE).step_by(V::BYTES) {
+                    v.stream(to.add(at + part));
+                }
+                at += LINE;
+            }
+            self.to = to.wrapping_add(at);
+            (self.begin, self.end) = (0, length - at);
+            self.line = [v; PARTS];
+        }
+    }
+
+    /// Goes to a place, if it is not there.
+    ///
+    /// # Safety
+    ///
+    /// As `copy`, for what was copied there.
+    #[inline(always)]
+    unsafe fn go(&mut self, to: *mut u8) {
+        if to != self.to.wrapping_add(self.end) {
+            // SAFETY: the caller's promise.
+            unsafe { self.lift() };
+            self.begin = to as usize % LINE;
+            self.end = self.begin;
+            self.to = to.wrapping_sub(self.begin);
+        }
+    }
+
+    /// Writes a line that ends.
+    ///
+    /// # Safety
+    ///
+    /// The CPU has `V`. The line is full, and its bytes from the first one on that it was given are writable.
+    #[inline(always)]
+    unsafe fn write(&mut self) {
+        // SAFETY: the caller's promise; a line that begins with its first byte is all writable, and lies on a line.
+        unsafe {
+            if self.begin == 0 {
+                for part in 0..LINE / V::BYTES {
+                    self.line[part].stream(self.to.add(part * V::BYTES));
+                }
+            } else {
+                self.put();
+            }
         }
     }
 

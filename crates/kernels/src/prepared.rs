@@ -515,17 +515,11 @@ fn blocks(width: usize, loops: &mut Loops, isa: Isa) -> Option<Body> {
 
 /// Runs of `run` bytes that repeat one element.
 fn repeat(outer: &mut Loops, width: usize, run: usize, stream: bool) -> Body {
-    // The kernel looks at its element once.
-    let around = if stays(outer) {
-        Around::take(outer)
-    } else {
-        Around::default()
-    };
     Body::Repeat(Box::new(Repeat {
         width,
         run,
         stream,
-        around,
+        around: Around::take(outer),
     }))
 }
 

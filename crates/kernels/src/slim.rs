@@ -13,17 +13,19 @@ use crate::nest::Loop;
 use crate::onward::Onward;
 use crate::plane::At;
 use crate::simd::{self, LINE, Set, Vector, Work, prefetch};
-use crate::tuning::{is_zen5, waits};
+use crate::tuning::{is_zen3, is_zen5, waits};
 
+/// Bytes of each row that are read at once.
+const LANE: usize = 16;
 /// Bytes of a row, at most as many.
-const ROW: usize = 15;
+const ROW: usize = LANE - 1;
 /// Bytes of a column that are staged at a time.
 const PIECE: usize = 1 << 10;
 /// From one staged column to the next: an odd number of lines, so that they don't evict each other.
 const PITCH: usize = PIECE + LINE;
 /// Rows that are looked at for every column while they are in the first-level cache.
 const NEAR: usize = 64;
-/// Bytes ahead of a block of rows that a Zen 5 is asked for what comes.
+/// Bytes ahead of a block of rows that a CPU is asked for what comes, where it does not find out by itself.
 const SOON: usize = 8 << 10;
 
 #[derive(Debug, Clone)]
@@ -46,14 +48,16 @@ impl Slim {
     /// How many rows, of elements of `width` bytes, are read with what lies behind them: those of which 16 bytes are in the plane,
     /// from its first element to its last.
     ///
-    /// Where each row has a line of its own, that was measured on a Zen 5 alone. There lanes are not read in the order in which
-    /// rows lie, so that lines must be asked for: f32[32,3,224,224] from T(16,1,1) 3.7 ms element by element, 5.0 so, and 2.9 if
-    /// they are; u8[64,13,401,403] from T(32,1,1) 36, 23 and 16. Rows of 4 bytes, u8[64,3,401,403] from T(4,1,1): 6.3, 3.4.
+    /// Where each row has a line of its own, that was measured on a Zen 5 and a Zen 3. There lanes are not read in the order in which
+    /// rows lie, so that lines must be asked for: on the Zen 5 f32[32,3,224,224] from T(16,1,1) 3.7 ms element by element, 5.0 so, and
+    /// 2.9 if they are; u8[64,13,401,403] from T(32,1,1) 36, 23 and 16. Rows of 4 bytes, u8[64,3,401,403] from T(4,1,1): 6.3, 3.4. On
+    /// the Zen 3 the first 12, 8.7 and 8.5, the second 78, 60 and 38, f32[32,3,224,224] from T(8,1,1) 6.5, 4.8 and 4.0; the third is
+    /// read faster if it is not asked for.
     fn wide(&self, width: usize) -> usize {
         let (rows, columns) = (&self.rows, &self.columns);
         match usize::try_from(rows.source) {
-            Ok(apart) if apart > 0 && (apart <= 16 || is_zen5()) => {
-                let more = 16 - columns.extent * width;
+            Ok(apart) if apart > 0 && (apart <= LANE || is_zen5() || is_zen3()) => {
+                let more = LANE - columns.extent * width;
                 rows.extent.saturating_sub(more.div_ceil(apart))
             }
             _ => 0,
@@ -113,7 +117,7 @@ impl<V: Vector, const W: usize> Work for Pieces<'_, V, W> {
         let stage = stage.0.as_mut_ptr().cast::<u8>();
         let (waits, n) = (waits(), V::BYTES / W);
         let wide = self.slim.wide(W);
-        let soon = wide > 0 && is_zen5();
+        let soon = wide > 0 && (is_zen5() || is_zen3() && rows.source > LANE as isize);
         let rows_of_line = (LINE / rows.source.unsigned_abs().max(1)).max(1);
         let onward = match soon {
             true => None,

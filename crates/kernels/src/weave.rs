@@ -3,13 +3,14 @@
 //! Three planes of a picture to pixels and back, six channels to points, numbers of three parts to those: one axis has few
 //! elements. Where they are less than a vector of 16 bytes, that many bytes of each of `k` rows make `16 * k` of the run.
 //! Each 16 bytes of the result take some from each of the `k` inputs: `k` shuffles of bytes within lanes, or-ed together,
-//! with tables made when the move is prepared. A wider vector does the same to several chunks at once, one in each lane.
+//! with tables made when the move is prepared. Of an odd `k` each input needs one shuffle alone: see [`Blended`]. A wider vector
+//! does the same to several chunks at once, one in each lane.
 //!
 //! Where bytes of whole registers can be picked, 64 bytes of each of three rows make 192 of the run in the same way, with
 //! fewer shuffles, and without parts to put together or take apart. With more rows, and of wider elements where
 //! memory is what takes the time, that is no faster.
 //!
-//! The price is `k * k` shuffles for `k` vectors; where `k` is more than that is worth, rows are transposed: [`padded`] to
+//! The price is up to `k * k` shuffles for `k` vectors; where `k` is more than that is worth, rows are transposed: [`padded`] to
 //! 16 bytes where they have fewer, otherwise as they are: see [`turned`].
 
 use std::marker::PhantomData;
@@ -25,7 +26,7 @@ mod padded;
 mod staged;
 mod turned;
 
-use method::{Picked, Shuffled};
+use method::{Blended, Picked, Shuffled};
 use mixed::Mixed;
 use padded::Padded;
 use turned::Turned;
@@ -72,8 +73,7 @@ pub(crate) struct Weave {
     join: bool,
     stream: bool,
     around: Around,
-    /// Which byte of input `i` goes to each byte of output `o`, at `o * rows + i`; the top bit stands for none. Empty
-    /// where rows are transposed or picked.
+    /// See [`method::tables`]. Empty where rows are transposed or picked.
     tables: &'static [[u8; 16]],
     /// What is picked for each output. Empty where there is nothing that picks, or not enough of it.
     picks: &'static [Pick],
@@ -173,11 +173,11 @@ unsafe fn enter<S: Set, V: Vector>(weave: &Weave, at: &At) {
         } else {
             match weave.rows {
                 2 => by::<S, V, Mixed<Shuffled, 2>>(weave, at),
-                3 => by::<S, V, Mixed<Shuffled, 3>>(weave, at),
+                3 => by::<S, V, Mixed<Blended, 3>>(weave, at),
                 4 => by::<S, V, Mixed<Shuffled, 4>>(weave, at),
-                5 => by::<S, V, Mixed<Shuffled, 5>>(weave, at),
+                5 => by::<S, V, Mixed<Blended, 5>>(weave, at),
                 6 => by::<S, V, Mixed<Shuffled, 6>>(weave, at),
-                7 => by::<S, V, Mixed<Shuffled, 7>>(weave, at),
+                7 => by::<S, V, Mixed<Blended, 7>>(weave, at),
                 _ => by::<S, V, Mixed<Shuffled, 8>>(weave, at),
             }
         }
@@ -322,16 +322,6 @@ mod tests {
 
     #[test]
     fn three_rows_of_bytes_become_pixels() {
-        let weave = Weave::new(1, (3, 100), 100, true, false, Around::default(), false);
-        // The first 16 bytes of the run: r0 g0 b0 r1 .. r5.
-        assert_eq!(
-            weave.tables[0],
-            [
-                0, 128, 128, 1, 128, 128, 2, 128, 128, 3, 128, 128, 4, 128, 128, 5
-            ]
-        );
-        assert_eq!(weave.tables[1][..4], [128, 0, 128, 128]);
-
         let weave = Weave::new(1, (3, 100), 100, true, false, Around::default(), true);
         let pick = &weave.picks[0];
         assert_eq!(

@@ -1,8 +1,13 @@
 //! Interleaving two or four rows into runs, and separating runs into such rows.
 //!
-//! This is what the second tile of `T(8,128)(2,1)` and `T(8,128)(4,1)` does. A register takes an equal part of each row;
-//! its words are dealt out so that every lane has a share of every row, and the bytes of a lane are then put in order.
-//! The other way is the same backwards. So a register costs two shuffles, whatever the width and the number of rows.
+//! This is what the second tile of `T(8,128)(2,1)` and `T(8,128)(4,1)` does. As many registers as there are rows each take as much of
+//! one; their words are transposed so that every lane has a share of every row, the bytes of a lane are put in order, and
+//! then lanes. The other way is the same backwards. So a register costs three to four shuffles, whatever the width and the number of
+//! rows. Where rows are shorter than a register, or lanes so many that they take more shuffles to put in order, it takes an equal part of
+//! each row, whose words are dealt out to lanes: that is two shuffles, and as many loads as there are rows.
+//!
+//! us on a Zen 3, by parts and by registers: s8[512,512] to `T(8,128)(4,1)` 14.3 and 8.3, back 13.7 and 8.3, bf16[256,512] to
+//! `T(8,128)(2,1)` 9.8 and 7.3, back 10.4 and 7.8. It was measured on no other CPU; registers of four lanes take parts.
 
 mod strips;
 
@@ -10,11 +15,15 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use crate::around::{Around, Each, ONCE};
+use crate::block::rounds;
 use crate::nest::{Loop, Loops};
 use crate::pen::Pen;
 use crate::plane::At;
 use crate::simd::{LINE, Set, Vector, Work, near};
 use strips::Strips;
+
+/// Bytes of a lane.
+const LANE: usize = 16;
 
 /// How many bytes of each row ahead are asked for, where the moves stream.
 const NEXT: isize = 512;
@@ -44,6 +53,17 @@ pub(crate) struct Zip {
 /// Whether there is a kernel for so many rows of elements so wide.
 pub(crate) fn fits(width: usize, rows: usize) -> bool {
     matches!(rows, 2 | 4) && rows * width <= 16
+}
+
+/// How many bytes of each of `K` rows are moved at once, if they have so many or more: a register of each, or a part.
+#[inline(always)]
+fn at_once<V: Vector, const K: usize>(bytes: usize) -> usize {
+    let lanes = V::BYTES / LANE;
+    if lanes <= 2 && bytes >= V::BYTES {
+        V::BYTES
+    } else {
+        V::BYTES / K
+    }
 }
 
 /// Which byte of a lane goes to each, of numbers that [`fits`] takes: powers of two, so that nothing is divided.
@@ -208,29 +228,31 @@ struct Joining<V, const K: usize, const STREAM: bool> {
 impl<V: Vector, const K: usize, const STREAM: bool> Each for Joining<V, K, STREAM> {
     #[inline(always)]
     unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
-        let part = V::BYTES / K;
         let bytes = self.bytes;
+        let unit = at_once::<V, K>(bytes);
         let direct = STREAM && (to as usize | (bytes * K)).is_multiple_of(LINE);
         let mut done = 0;
         while done < bytes {
-            // SAFETY: a piece is a part or more and inside the row; registers are of whole parts inside the piece, and
-            // aligned where they stream, since parts divide lines.
+            // SAFETY: a piece is a unit or more and inside the row, and what is moved at once is inside the piece. Where they stream,
+            // registers are aligned: the run and its length are multiples of a line, and so is what a unit fills, or a register.
             unsafe {
                 let (piece, place) = if STREAM && !direct {
-                    (piece(bytes - done, STAGED / K, part), self.stage)
+                    (piece(bytes - done, STAGED / K, unit), self.stage)
                 } else {
                     (bytes, to)
                 };
                 let mut i = 0;
                 while i < piece {
-                    i = i.min(piece - part);
-                    let v = self.register(from.add(done + i));
-                    if direct {
-                        v.stream(place.add(i * K));
-                    } else {
-                        v.store(place.add(i * K));
+                    i = i.min(piece - unit);
+                    let (from, to) = (from.add(done + i), place.add(i * K));
+                    self.ask(from, unit);
+                    match (unit == V::BYTES, direct) {
+                        (true, true) => self.registers(from, |at, v| v.stream(to.add(at))),
+                        (true, false) => self.registers(from, |at, v| v.store(to.add(at))),
+                        (false, true) => self.parts(from).stream(to),
+                        (false, false) => self.parts(from).store(to),
                     }
-                    i += part;
+                    i += unit;
                 }
                 if STREAM && !direct {
                     self.pen.copy(place, to.add(done * K), piece * K);
@@ -242,23 +264,79 @@ impl<V: Vector, const K: usize, const STREAM: bool> Each for Joining<V, K, STREA
 }
 
 impl<V: Vector, const K: usize, const STREAM: bool> Joining<V, K, STREAM> {
-    /// # Safety
-    ///
-    /// A part of `V` is readable in every row.
+    /// Asks for what is so far ahead of some bytes of every row.
     #[inline(always)]
-    unsafe fn register(&self, from: *const u8) -> V {
-        let part = V::BYTES / K;
+    fn ask(&self, from: *const u8, bytes: usize) {
         // Every line once.
-        if STREAM && from as usize % LINE < part {
+        if STREAM && from as usize % LINE < bytes {
             for k in 0..K as isize {
                 near(from.wrapping_offset(k * self.stride + self.ahead));
             }
         }
+    }
+
+    /// A part of every row.
+    ///
+    /// # Safety
+    ///
+    /// A part of `V` is readable in every row.
+    #[inline(always)]
+    unsafe fn parts(&self, from: *const u8) -> V {
         // SAFETY: the caller's promise.
         unsafe {
             V::load_parts::<K>(from, self.stride)
                 .deal::<K>()
                 .shuffle(self.table)
+        }
+    }
+
+    /// A register of every row; `put` takes each of the result, and how many bytes are before it.
+    ///
+    /// # Safety
+    ///
+    /// A register is readable in every row. `put` may be called for as many bytes as all of them have. The CPU has `V`.
+    #[inline(always)]
+    unsafe fn registers(&self, from: *const u8, put: impl Fn(usize, V)) {
+        let lanes = V::BYTES / LANE;
+        // SAFETY: rows are loaded by numbers below `K`, a register of each: the caller's promise, as is that the CPU has `V`. The lanes
+        // of `lanes` registers, which divide `K`, make up as many others.
+        unsafe {
+            let v = transposed::<V, K>(
+                #[inline(always)]
+                |row| V::load(from.offset(row as isize * self.stride)),
+            );
+            for m in (0..K).step_by(lanes) {
+                let mut part = [v[m].shuffle(self.table); 4];
+                for l in 1..lanes {
+                    part[l] = v[m + l].shuffle(self.table);
+                }
+                let part = V::transpose_lanes(part);
+                for (l, v) in part.into_iter().enumerate().take(lanes) {
+                    put((l * K + m) * LANE, v);
+                }
+            }
+        }
+    }
+}
+
+/// Transposes words in the lanes of `K` registers, as many in a lane.
+///
+/// # Safety
+///
+/// The CPU has `V`; `load` may be called with numbers below `K`.
+#[inline(always)]
+unsafe fn transposed<V: Vector, const K: usize>(load: impl Fn(usize) -> V) -> [V; 16] {
+    // SAFETY: the caller's promise; numbers below 16 become some below `K`.
+    unsafe {
+        match K {
+            2 => rounds::<V, 8>(
+                #[inline(always)]
+                |i| load(i % K),
+            ),
+            _ => rounds::<V, 4>(
+                #[inline(always)]
+                |i| load(i % K),
+            ),
         }
     }
 }
@@ -332,16 +410,28 @@ unsafe fn split<V: Vector, const K: usize>(
     stride: isize,
     bytes: usize,
 ) {
-    let part = V::BYTES / K;
+    let unit = at_once::<V, K>(bytes);
     let mut done = 0;
     while done < bytes {
-        done = done.min(bytes - part);
-        // SAFETY: `done` is at most a part before the end of a row; the run has K times as many bytes.
+        done = done.min(bytes - unit);
+        // SAFETY: `done` is at most a unit, a register or a part of it, before the end of a row; the run has K times as many bytes: of a
+        // register for each row, lane `l` of number `m` is lane `l * K + m` of these.
         unsafe {
-            let v = V::load(from.add(done * K)).shuffle(table).collect::<K>();
-            v.store_parts::<K>(to.add(done), stride);
+            let (from, to) = (from.add(done * K), to.add(done));
+            if unit == V::BYTES {
+                let v = transposed::<V, K>(
+                    #[inline(always)]
+                    |m| V::load_lanes(|l| from.add((l * K + m) * LANE)).shuffle(table),
+                );
+                for (row, v) in v.into_iter().enumerate().take(K) {
+                    v.store(to.offset(row as isize * stride));
+                }
+            } else {
+                let v = V::load(from).shuffle(table).collect::<K>();
+                v.store_parts::<K>(to, stride);
+            }
         }
-        done += part;
+        done += unit;
     }
 }
 

@@ -44,6 +44,8 @@ pub(crate) trait Vector: Copy {
     /// Every lane's bytes in the order that the same lane of `table` gives; zero where its top bit is set.
     unsafe fn shuffle(self, table: Self) -> Self;
     unsafe fn or(self, other: Self) -> Self;
+    /// The other's bytes where those of `mask` are all ones, and its own where they are zero.
+    unsafe fn select(self, other: Self, mask: Self) -> Self;
     /// The same 16 bytes in every lane.
     unsafe fn splat_lane(from: *const u8) -> Self;
     /// Every lane from the place that is given for its number.

@@ -88,6 +88,12 @@ impl Vector for Neon {
     }
 
     #[inline(always)]
+    unsafe fn select(self, other: Self, mask: Self) -> Self {
+        // SAFETY: every aarch64 CPU has NEON.
+        Neon(unsafe { vbslq_u8(mask.0, other.0, self.0) })
+    }
+
+    #[inline(always)]
     unsafe fn splat_lane(from: *const u8) -> Self {
         // SAFETY: the caller's promise.
         unsafe { Self::load(from) }

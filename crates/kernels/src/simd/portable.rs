@@ -57,6 +57,12 @@ impl Vector for Bytes16 {
     }
 
     #[inline(always)]
+    unsafe fn select(self, other: Self, mask: Self) -> Self {
+        let [a, b, mask] = [self, other, mask].map(|v| u128::from_ne_bytes(v.0));
+        Bytes16((mask & b | !mask & a).to_ne_bytes())
+    }
+
+    #[inline(always)]
     unsafe fn splat_lane(from: *const u8) -> Self {
         // SAFETY: the caller's promise.
         unsafe { Self::load(from) }

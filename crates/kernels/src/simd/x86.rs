@@ -12,7 +12,7 @@ use parts::{parts16, parts32, parts64};
 macro_rules! vector {
     ($name:ident, $register:ty, $bytes:literal, $load:ident, $store:ident, $stream:ident,
      $lo8:ident $hi8:ident $lo16:ident $hi16:ident $lo32:ident $hi32:ident $lo64:ident $hi64:ident,
-     $or:ident, $shuffle:ident, $splat:ident, $load_lanes:ident, $store_lanes:ident,
+     $or:ident, $select:ident, $shuffle:ident, $splat:ident, $load_lanes:ident, $store_lanes:ident,
      $parts:ident, |$v:ident| $lanes:expr) => {
         #[derive(Clone, Copy)]
         pub(crate) struct $name($register);
@@ -73,6 +73,12 @@ macro_rules! vector {
             }
 
             #[inline(always)]
+            unsafe fn select(self, other: Self, mask: Self) -> Self {
+                // SAFETY: the caller vouches for the CPU.
+                $name(unsafe { $select(self.0, other.0, mask.0) })
+            }
+
+            #[inline(always)]
             unsafe fn splat_lane(from: *const u8) -> Self {
                 // SAFETY: the caller vouches for 16 bytes and the CPU.
                 $name(unsafe { $splat(_mm_loadu_si128(from.cast())) })
@@ -126,19 +132,19 @@ macro_rules! vector {
 vector!(Sse, __m128i, 16, _mm_loadu_si128, _mm_storeu_si128, _mm_stream_si128,
     _mm_unpacklo_epi8 _mm_unpackhi_epi8 _mm_unpacklo_epi16 _mm_unpackhi_epi16
     _mm_unpacklo_epi32 _mm_unpackhi_epi32 _mm_unpacklo_epi64 _mm_unpackhi_epi64,
-    _mm_or_si128, shuffle_sse, whole, load_one, store_one,
+    _mm_or_si128, select_sse, shuffle_sse, whole, load_one, store_one,
     parts16, |v| v);
 
 vector!(Ssse, __m128i, 16, _mm_loadu_si128, _mm_storeu_si128, _mm_stream_si128,
     _mm_unpacklo_epi8 _mm_unpackhi_epi8 _mm_unpacklo_epi16 _mm_unpackhi_epi16
     _mm_unpacklo_epi32 _mm_unpackhi_epi32 _mm_unpacklo_epi64 _mm_unpackhi_epi64,
-    _mm_or_si128, _mm_shuffle_epi8, whole, load_one, store_one,
+    _mm_or_si128, _mm_blendv_epi8, _mm_shuffle_epi8, whole, load_one, store_one,
     parts16, |v| v);
 
 vector!(Avx, __m256i, 32, _mm256_loadu_si256, _mm256_storeu_si256, _mm256_stream_si256,
 _mm256_unpacklo_epi8 _mm256_unpackhi_epi8 _mm256_unpacklo_epi16 _mm256_unpackhi_epi16
 _mm256_unpacklo_epi32 _mm256_unpackhi_epi32 _mm256_unpacklo_epi64 _mm256_unpackhi_epi64,
-_mm256_or_si256, _mm256_shuffle_epi8, _mm256_broadcastsi128_si256, load_two, store_two,
+_mm256_or_si256, _mm256_blendv_epi8, _mm256_shuffle_epi8, _mm256_broadcastsi128_si256, load_two, store_two,
 parts32, |v| [
     Avx(_mm256_permute2x128_si256::<0x20>(v[0].0, v[1].0)),
     Avx(_mm256_permute2x128_si256::<0x31>(v[0].0, v[1].0)),
@@ -149,7 +155,7 @@ parts32, |v| [
 vector!(Zmm, __m512i, 64, load_zmm, store_zmm, stream_zmm,
 _mm512_unpacklo_epi8 _mm512_unpackhi_epi8 _mm512_unpacklo_epi16 _mm512_unpackhi_epi16
 _mm512_unpacklo_epi32 _mm512_unpackhi_epi32 _mm512_unpacklo_epi64 _mm512_unpackhi_epi64,
-_mm512_or_si512, _mm512_shuffle_epi8, _mm512_broadcast_i32x4, load_four, store_four,
+_mm512_or_si512, select_zmm, _mm512_shuffle_epi8, _mm512_broadcast_i32x4, load_four, store_four,
 parts64, |v| {
     let [a, b, c, d] = v.map(|v| v.0);
     let lo = (_mm512_shuffle_i32x4::<0x44>(a, b), _mm512_shuffle_i32x4::<0x44>(c, d));
@@ -219,6 +225,28 @@ unsafe fn store_zmm(to: *mut __m512i, v: __m512i) {
 unsafe fn stream_zmm(to: *mut __m512i, v: __m512i) {
     // SAFETY: the caller's promise.
     unsafe { _mm512_stream_si512(to, v) }
+}
+
+/// # Safety
+///
+/// AVX-512F.
+#[inline(always)]
+unsafe fn select_zmm(a: __m512i, b: __m512i, mask: __m512i) -> __m512i {
+    // A bit for each of what `mask`, `b` and `a` may have, the first one's as the highest.
+    const SELECT: i32 = 0b1100_1010;
+    // SAFETY: the caller's promise.
+    unsafe { _mm512_ternarylogic_epi32::<SELECT>(mask, b, a) }
+}
+
+/// Without SSE4.1.
+///
+/// # Safety
+///
+/// None: every x86-64 CPU has SSE2.
+#[inline(always)]
+unsafe fn select_sse(a: __m128i, b: __m128i, mask: __m128i) -> __m128i {
+    // SAFETY: none is needed.
+    unsafe { _mm_or_si128(_mm_and_si128(mask, b), _mm_andnot_si128(mask, a)) }
 }
 
 /// A byte shuffle without SSSE3, for the baseline's sake only.

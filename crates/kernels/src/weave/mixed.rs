@@ -14,7 +14,7 @@ impl<V: Vector, M: Method<V>, const K: usize> Way<V> for Mixed<M, K> {
     #[inline(always)]
     unsafe fn join(weave: &Weave, from: *const u8, to: *mut u8, length: usize, onward: Onward) {
         // SAFETY: the caller's promise.
-        let tables = unsafe { M::tables(weave) };
+        let tables = unsafe { M::tables::<K>(weave) };
         let mut done = 0;
         while done < length {
             done = done.min(length - V::BYTES);
@@ -22,11 +22,12 @@ impl<V: Vector, M: Method<V>, const K: usize> Way<V> for Mixed<M, K> {
             unsafe {
                 let run = to.add(done * K);
                 let row = |i: usize| {
-                    let row = from.offset(i as isize * weave.stride).add(done);
+                    let row = M::row(&tables, i) as isize;
+                    let row = from.offset(row * weave.stride).add(done);
                     prefetch(onward.of(row));
                     V::load(row)
                 };
-                mix::<V, M, K>(&tables, row, |o, v| M::put(v, run, o, K));
+                mix::<V, M, K, true>(&tables, row, |o, v| M::put::<K>(v, run, o));
             }
             done += V::BYTES;
         }
@@ -42,7 +43,7 @@ impl<V: Vector, M: Method<V>, const K: usize> Way<V> for Mixed<M, K> {
         onward: Onward,
     ) {
         // SAFETY: as `join`.
-        let tables = unsafe { M::tables(weave) };
+        let tables = unsafe { M::tables::<K>(weave) };
         let mut done = 0;
         while done < length {
             done = done.min(length - V::BYTES);
@@ -53,10 +54,13 @@ impl<V: Vector, M: Method<V>, const K: usize> Way<V> for Mixed<M, K> {
                 for line in 0..K {
                     prefetch(onward.of(run.wrapping_add(line * V::BYTES)));
                 }
-                mix::<V, M, K>(
+                mix::<V, M, K, false>(
                     &tables,
-                    |i| M::take(run, i, K),
-                    |o, v| v.store(to.offset(o as isize * stride).add(done)),
+                    |i| M::take::<K>(run, i),
+                    |o, v| {
+                        let row = M::row(&tables, o) as isize;
+                        v.store(to.offset(row * stride).add(done));
+                    },
                 );
             }
             done += V::BYTES;
@@ -71,7 +75,7 @@ impl<V: Vector, M: Method<V>, const K: usize> Way<V> for Mixed<M, K> {
 /// The CPU has `V` and what the method says; `input` and `output` may be called with numbers below that of the rows, which
 /// is `K`. The tables are those of the weave.
 #[inline(always)]
-unsafe fn mix<V: Vector, M: Method<V>, const K: usize>(
+unsafe fn mix<V: Vector, M: Method<V>, const K: usize, const JOIN: bool>(
     tables: &M::Tables,
     input: impl Fn(usize) -> V,
     output: impl Fn(usize, V),
@@ -82,6 +86,6 @@ unsafe fn mix<V: Vector, M: Method<V>, const K: usize>(
     }
     for o in 0..K {
         // SAFETY: the caller's promise.
-        unsafe { output(o, M::output(tables, &inputs, o)) }
+        unsafe { output(o, M::output::<K, JOIN>(tables, &inputs, o)) }
     }
 }
