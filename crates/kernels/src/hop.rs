@@ -219,15 +219,22 @@ struct Blocks<'a, V> {
     vector: PhantomData<V>,
 }
 
+/// With a line before it and one behind.
 #[repr(align(64))]
-struct Stage(MaybeUninit<[u8; STAGE]>);
+struct Stage(MaybeUninit<[u8; LINE + STAGE + LINE]>);
 
 impl<V: Vector> Work for Blocks<'_, V> {
     #[inline(always)]
     unsafe fn work(self) {
         let Blocks { hop, at, .. } = self;
         let mut stage = Stage(MaybeUninit::uninit());
-        let stage = stage.0.as_mut_ptr().cast::<u8>();
+        let stage = stage.0.as_mut_ptr().cast::<u8>().wrapping_add(LINE);
+        // Pens read up to a line before a run and behind it.
+        // SAFETY: there is a line before the block, and one behind it, as it is no larger than `STAGE`.
+        unsafe {
+            stage.sub(LINE).write_bytes(0, LINE);
+            stage.add(hop.runs.len() * hop.run).write_bytes(0, LINE);
+        }
         let mut pens = [const { MaybeUninit::<Pen<V>>::uninit() }; PENS];
         let pens = &mut pens[..hop.runs.len()];
         for pen in &mut *pens {
@@ -258,7 +265,7 @@ impl<V: Vector> Work for Blocks<'_, V> {
                     for start in (0..hop.run).step_by(CHUNK) {
                         let length = CHUNK.min(hop.run - start);
                         let pen = pen.assume_init_mut();
-                        pen.copy(from.add(start), to.add(start), length);
+                        pen.copy_amid(from.add(start), to.add(start), length);
                         asked.ask(share);
                     }
                 }

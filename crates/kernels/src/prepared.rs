@@ -106,6 +106,10 @@ impl Prepared {
         let mut outer = Loops::from_slice(loops);
         let mut width = width;
         let mut start = (0, 0);
+        for l in outer.iter_mut().filter(|l| l.destination < 0) {
+            // Kernels write forward; what goes back then is the source.
+            turn_around(l, &mut start);
+        }
         let body = loop {
             if stream
                 && !cached
@@ -443,12 +447,16 @@ fn find(loops: &[Loop], of: impl Fn(&Loop) -> isize, stride: isize) -> Option<us
 /// the destination is what goes back.
 fn turn(loops: &mut [Loop], bytes: usize, start: &mut (isize, isize)) {
     if let Some(s) = find(loops, |l| l.source, -(bytes as isize)) {
-        let l = &mut loops[s];
-        let last = (l.extent - 1) as isize;
-        start.0 += last * l.source;
-        start.1 += last * l.destination;
-        (l.source, l.destination) = (-l.source, -l.destination);
+        turn_around(&mut loops[s], start);
     }
+}
+
+/// Begins a loop with its last iteration.
+fn turn_around(l: &mut Loop, start: &mut (isize, isize)) {
+    let last = (l.extent - 1) as isize;
+    start.0 += last * l.source;
+    start.1 += last * l.destination;
+    (l.source, l.destination) = (-l.source, -l.destination);
 }
 
 /// Whether no loop moves in the source.

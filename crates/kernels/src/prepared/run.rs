@@ -122,7 +122,12 @@ impl Prepared {
 }
 
 /// Calls `f` with the source and destination offset of every iteration, the last loop fastest.
-fn walk(loops: &[Loop], source: isize, destination: isize, f: &mut impl FnMut(isize, isize)) {
+pub(super) fn walk(
+    loops: &[Loop],
+    source: isize,
+    destination: isize,
+    f: &mut impl FnMut(isize, isize),
+) {
     match loops.split_first() {
         None => f(source, destination),
         Some((l, rest)) => {

@@ -3,8 +3,11 @@
 use super::*;
 use crate::nest::loops_of;
 
+/// How often a loop runs, and the bytes from one iteration to the next in the source and the destination.
+type Strides = (usize, isize, isize);
+
 /// Of elements of so many bytes; loops as in a nest.
-fn body(width: usize, loops: &[(usize, isize, isize)], isa: Isa) -> Body {
+fn body(width: usize, loops: &[Strides], isa: Isa) -> Body {
     Prepared::new(width, &loops_of(loops), isa, true).body
 }
 
@@ -118,5 +121,44 @@ fn what_is_short_on_both_sides_goes_by_tables_where_its_source_is_cached() {
         let body = Prepared::with_source(2, &loops, isa, true, Source::Front).body;
         let tables = matches!(body, Body::Gather(_) | Body::Sift(_));
         assert!(tables || !isa.picks(), "{isa:?}");
+    }
+}
+
+/// Mirrored rows between gaps, pairs of which each is turned round, and what goes back on both sides.
+#[test]
+fn what_goes_back_in_the_destination_is_written_forward() {
+    // Bytes of an element, and loops: elements, and bytes from one to the next on both sides.
+    let cases: [(usize, &[Strides]); 4] = [
+        (1, &[(7, 452, 1046), (452, 1, -1)]),
+        (4, &[(5, 520, -600), (3, 170, -200), (41, 4, -4)]),
+        (8, &[(11, 2000, 1300), (31, 48, 40), (2, 8, -8)]),
+        (2, &[(9, -300, -302), (149, -2, -2)]),
+    ];
+    for (width, loops) in cases {
+        // From the lowest byte of a side to the first element, and to the end of the highest one.
+        let reach = |stride: fn(&Strides) -> isize| {
+            let ends = loops.iter().map(|l| (l.0 - 1) as isize * stride(l));
+            let (back, on): (Vec<isize>, Vec<isize>) = ends.partition(|&end| end < 0);
+            let back = -back.iter().sum::<isize>() as usize;
+            (back, back + on.iter().sum::<isize>() as usize + width)
+        };
+        let ((from, read), (to, written)) = (reach(|l| l.1), reach(|l| l.2));
+        let source: Vec<u8> = (0..read).map(|i| (i * 37 + i / 251) as u8 | 1).collect();
+        for &isa in Isa::available() {
+            for stream in [false, true] {
+                let mut room = vec![0; written];
+                let mut want = room.clone();
+                super::run::walk(&loops_of(loops), 0, 0, &mut |s, d| {
+                    let (s, d) = (from.strict_add_signed(s), to.strict_add_signed(d));
+                    want[d..d + width].copy_from_slice(&source[s..s + width]);
+                });
+                let prepared = Prepared::new(width, &loops_of(loops), isa, stream);
+                let strided = matches!(prepared.body, Body::Steps(_));
+                // SAFETY: both have all elements, those before the first one too, and are vectors of their own.
+                unsafe { prepared.run(source[from..].as_ptr(), room[to..].as_mut_ptr()) };
+                assert!(room == want, "{loops:?} of {width}, {isa:?}, {stream}");
+                assert!(strided || !stream || width == 2, "{loops:?}, {isa:?}");
+            }
+        }
     }
 }

@@ -16,6 +16,8 @@ pub(super) struct Round {
     /// For each place that a lane is put together from, a lane's bytes apart, and for each lane, which of the bytes there go
     /// where; a top bit stands for none.
     pub(super) tables: Box<[[u8; LANE]]>,
+    /// How many places each lane is put together from.
+    pub(super) places: usize,
     /// Behind the start of the first element, the end of what is read.
     end: usize,
 }
@@ -61,6 +63,7 @@ impl Round {
             elements,
             lowest,
             tables,
+            places,
             end: end as usize,
         }))
     }
@@ -68,11 +71,6 @@ impl Round {
     /// The first elements of a line after which its elements begin on a cache line; `None` where they never do.
     pub(super) fn before_lines(&self, width: usize, to: *const u8) -> Option<usize> {
         (0..self.elements).find(|first| (to as usize + first * width).is_multiple_of(LINE))
-    }
-
-    /// How many places each lane is put together from.
-    pub(super) fn places(&self) -> usize {
-        self.tables.len() / self.lowest.len()
     }
 
     /// The rounds of a line: from which element on, and how many.
@@ -85,7 +83,7 @@ impl Round {
         if self.lowest.len() * LANE != LINE {
             return (first, 0);
         }
-        let end = self.lowest[0] + (self.places() * LANE) as isize;
+        let end = self.lowest[0] + (self.places * LANE) as isize;
         steps_of(LANE / width, end as usize, width, line, first)
     }
 
