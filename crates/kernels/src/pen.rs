@@ -6,8 +6,10 @@
 
 use crate::simd::{LINE, Vector};
 
+/// Bytes of a lane.
+const LANE: usize = 16;
 /// The most registers that a line takes.
-const PARTS: usize = LINE / 16;
+const PARTS: usize = LINE / LANE;
 
 /// A line of zeros and one of ones: so many bytes before its middle begins a mask of those behind so many of a line.
 static BEHIND: [u8; 2 * LINE] = {
@@ -29,6 +31,26 @@ static BEHIND: [u8; 2 * LINE] = {
 unsafe fn behind<V: Vector>(bytes: usize, start: usize) -> V {
     // SAFETY: the mask begins with or behind the first byte, and ends with or before the last one of two lines.
     unsafe { V::load(BEHIND.as_ptr().add(LINE + start - bytes)) }
+}
+
+/// A register whose lanes begin so many bytes behind the start of these, and go on with what is there again.
+///
+/// # Safety
+///
+/// The CPU has `V`.
+#[inline(always)]
+pub(crate) unsafe fn turned<V: Vector>(lanes: V, bytes: usize) -> V {
+    static PLACES: [u8; 2 * LANE] = {
+        let mut places = [0; 2 * LANE];
+        let mut byte = 0;
+        while byte < 2 * LANE {
+            places[byte] = (byte % LANE) as u8;
+            byte += 1;
+        }
+        places
+    };
+    // SAFETY: less than a lane behind the start of two, one is readable. The CPU has `V` by the caller's promise.
+    unsafe { lanes.shuffle(V::splat_lane(PLACES.as_ptr().add(bytes % LANE))) }
 }
 
 /// A place in a destination, and the begun line there.
@@ -108,19 +130,19 @@ impl<V: Vector> Pen<V> {
         }
     }
 
-    /// Writes a piece that repeats a lane; `lane` turns it by so many bytes.
+    /// Writes a piece that repeats what all lanes of a register have, from its start on.
     ///
     /// # Safety
     ///
     /// The CPU has `V`. `length` bytes are writable at `to` until the pen is lifted; nothing else writes them until then.
     #[inline(always)]
-    pub(crate) unsafe fn fill(&mut self, lane: impl Fn(usize) -> u128, to: *mut u8, length: usize) {
+    pub(crate) unsafe fn fill(&mut self, lanes: V, to: *mut u8, length: usize) {
         // SAFETY: offsets stay inside the piece; whole lines are aligned. A mask begins up to a line before the middle, and is
         // read up to a line behind it.
         unsafe {
             self.go(to);
             // The same in all lanes of all lines, as these are aligned.
-            let v = V::splat_lane([lane(self.end)].as_ptr().cast());
+            let v = turned(lanes, LINE - self.end);
             for part in 0..LINE / V::BYTES {
                 let mask = behind(self.end, part * V::BYTES);
                 self.line[part] = self.line[part].select(v, mask);

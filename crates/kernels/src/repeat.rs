@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use crate::around::{Around, Each};
-use crate::pen::Pen;
+use crate::pen::{Pen, turned};
 use crate::plane::At;
 use crate::simd::{LINE, Set, Vector, Work};
 
@@ -35,21 +35,41 @@ impl Repeat {
 /// Bytes of a lane.
 const LANE: usize = 16;
 
-/// A lane of an element over and over.
-///
-/// # Safety
-///
-/// The element has so many bytes, which divide a lane, and they are readable.
-#[inline(always)]
-unsafe fn lane(from: *const u8, width: usize) -> u128 {
-    // SAFETY: the caller's promise.
-    unsafe {
-        match width {
-            1 => from.read() as u128 * (u128::MAX / u8::MAX as u128),
-            2 => from.cast::<u16>().read_unaligned() as u128 * (u128::MAX / u16::MAX as u128),
-            4 => from.cast::<u32>().read_unaligned() as u128 * (u128::MAX / u32::MAX as u128),
-            8 => from.cast::<u64>().read_unaligned() as u128 * (u128::MAX / u64::MAX as u128),
-            _ => from.cast::<u128>().read_unaligned(),
+/// What a run repeats, as a lane of it over and over.
+trait Element: Copy {
+    /// # Safety
+    ///
+    /// Where a run has an element of its own, that is readable there.
+    unsafe fn lane(self, from: *const u8) -> u128;
+}
+
+/// The same in all runs.
+#[derive(Clone, Copy)]
+struct Same(u128);
+
+impl Element for Same {
+    #[inline(always)]
+    unsafe fn lane(self, _: *const u8) -> u128 {
+        self.0
+    }
+}
+
+/// One of so many bytes, which divide a lane, for each run.
+#[derive(Clone, Copy)]
+struct Own(usize);
+
+impl Element for Own {
+    #[inline(always)]
+    unsafe fn lane(self, from: *const u8) -> u128 {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.0 {
+                1 => from.read() as u128 * (u128::MAX / u8::MAX as u128),
+                2 => from.cast::<u16>().read_unaligned() as u128 * (u128::MAX / u16::MAX as u128),
+                4 => from.cast::<u32>().read_unaligned() as u128 * (u128::MAX / u32::MAX as u128),
+                8 => from.cast::<u64>().read_unaligned() as u128 * (u128::MAX / u64::MAX as u128),
+                _ => from.cast::<u128>().read_unaligned(),
+            }
         }
     }
 }
@@ -60,72 +80,79 @@ unsafe fn lane(from: *const u8, width: usize) -> u128 {
 ///
 /// The CPU has the set. The elements are readable, and the runs writable; they do not overlap.
 pub(crate) unsafe fn repeat<S: Set>(repeat: &Repeat, at: &At) {
-    // SAFETY: the caller's promise.
+    let own = Own(repeat.width);
+    // SAFETY: the caller's promise; where no loop moves in the source, the first element is that of all runs.
     unsafe {
-        match repeat.run {
-            1 => small::<S, 1>(repeat, at),
-            2 => small::<S, 2>(repeat, at),
-            4 => small::<S, 4>(repeat, at),
-            8 => small::<S, 8>(repeat, at),
-            16 => small::<S, 16>(repeat, at),
-            LINE.. if repeat.follows() => {
-                let vector = PhantomData::<S::Wide>;
-                S::enter(Following { repeat, at, vector });
-            }
-            LINE.. => {
-                let vector = PhantomData::<S::Wide>;
-                S::enter(repeat.around.of(at, Long { repeat, vector }));
-            }
-            run if run < LANE => S::enter(repeat.around.of(at, Short(repeat))),
-            _ => {
-                let vector = PhantomData::<S::Quarter>;
-                S::enter(repeat.around.of(at, Few { repeat, vector }));
-            }
+        match repeat.stays() {
+            true => fill::<S, _>(repeat, Same(own.lane(at.source)), at),
+            false => fill::<S, _>(repeat, own, at),
         }
     }
 }
 
 /// # Safety
 ///
-/// As `repeat`, whose runs have `N` bytes, at most a lane's.
-unsafe fn small<S: Set, const N: usize>(repeat: &Repeat, at: &At) {
-    // SAFETY: the caller's promise; where no loop moves in the source, the first element is that of all runs.
+/// As `repeat`, of these elements.
+unsafe fn fill<S: Set, E: Element>(repeat: &Repeat, element: E, at: &At) {
+    let &Repeat {
+        run,
+        stream,
+        ref around,
+        ..
+    } = repeat;
+    // SAFETY: the caller's promise.
     unsafe {
-        if repeat.stays() {
-            let lane = lane(at.source, repeat.width).to_ne_bytes();
-            let run = lane.as_ptr().cast::<[u8; N]>().read();
-            S::enter(repeat.around.of(at, Store(run)));
-        } else {
-            S::enter(repeat.around.of(at, Small::<N>(repeat)));
+        match run {
+            1 => S::enter(around.of(at, Store::<E, 1>(element))),
+            2 => S::enter(around.of(at, Store::<E, 2>(element))),
+            4 => S::enter(around.of(at, Store::<E, 4>(element))),
+            8 => S::enter(around.of(at, Store::<E, 8>(element))),
+            16 => S::enter(around.of(at, Store::<E, 16>(element))),
+            LINE.. if repeat.follows() => {
+                let vector = PhantomData::<S::Wide>;
+                S::enter(Following {
+                    repeat,
+                    element,
+                    at,
+                    vector,
+                });
+            }
+            LINE.. => {
+                let vector = PhantomData::<S::Wide>;
+                let long = Long {
+                    element,
+                    run,
+                    stream,
+                    vector,
+                };
+                S::enter(around.of(at, long));
+            }
+            _ if run < LANE => S::enter(around.of(at, Short { element, run })),
+            _ => {
+                let vector = PhantomData::<S::Quarter>;
+                let few = Few {
+                    element,
+                    run,
+                    vector,
+                };
+                S::enter(around.of(at, few));
+            }
         }
     }
 }
 
 /// # Safety (of `each`)
 ///
-/// `N` bytes are writable.
-struct Store<const N: usize>([u8; N]);
-
-impl<const N: usize> Each for Store<N> {
-    #[inline(always)]
-    unsafe fn each(&mut self, _: *const u8, to: *mut u8) {
-        // SAFETY: the caller's promise.
-        unsafe { to.cast::<[u8; N]>().write_unaligned(self.0) };
-    }
-}
-
-/// # Safety (of `each`)
-///
 /// As `repeat`, for one run, of `N` bytes, at most a lane's.
-struct Small<'a, const N: usize>(&'a Repeat);
+struct Store<E, const N: usize>(E);
 
-impl<const N: usize> Each for Small<'_, N> {
+impl<E: Element, const N: usize> Each for Store<E, N> {
     #[inline(always)]
     unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
         const { assert!(N <= LANE) };
         // SAFETY: the caller's promise.
         unsafe {
-            let lane = lane(from, self.0.width).to_ne_bytes();
+            let lane = self.0.lane(from).to_ne_bytes();
             let run = lane.as_ptr().cast::<[u8; N]>().read();
             to.cast::<[u8; N]>().write_unaligned(run);
         }
@@ -135,15 +162,18 @@ impl<const N: usize> Each for Small<'_, N> {
 /// # Safety (of `each`)
 ///
 /// As `repeat`, for one run, of less than a lane.
-struct Short<'a>(&'a Repeat);
+struct Short<E> {
+    element: E,
+    run: usize,
+}
 
-impl Each for Short<'_> {
+impl<E: Element> Each for Short<E> {
     #[inline(always)]
     unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
-        let &Repeat { width, run, .. } = self.0;
+        let &mut Short { element, run } = self;
         // SAFETY: the caller's promise; a run is as long as the number of each of its arms, or longer, and elements are no wider.
         unsafe {
-            let lane = lane(from, width);
+            let lane = element.lane(from);
             match run {
                 9.. => ends::<8>(lane, to, run),
                 5.. => ends::<4>(lane, to, run),
@@ -173,21 +203,25 @@ unsafe fn ends<const N: usize>(lane: u128, to: *mut u8, run: usize) {
 /// # Safety (of `each`)
 ///
 /// As `repeat`, for one run, of a lane or more and less than a cache line. `V` is a lane.
-struct Few<'a, V> {
-    repeat: &'a Repeat,
+struct Few<E, V> {
+    element: E,
+    run: usize,
     vector: PhantomData<V>,
 }
 
-impl<V: Vector> Each for Few<'_, V> {
+impl<E: Element, V: Vector> Each for Few<E, V> {
     #[inline(always)]
     unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
-        let &Repeat { width, run, .. } = self.repeat;
+        let &mut Few { element, run, .. } = self;
         // SAFETY: the caller's promise; all stores are inside the run. The last one begins with an element, as widths divide runs and
         // lanes.
         unsafe {
-            let v = V::splat_lane([lane(from, width)].as_ptr().cast());
-            for place in (0..run - LANE).step_by(LANE) {
-                v.store(to.add(place));
+            let v = lanes::<V>(element.lane(from));
+            v.store(to);
+            for place in [LANE, 2 * LANE] {
+                if place + LANE < run {
+                    v.store(to.add(place));
+                }
             }
             v.store(to.add(run - LANE));
         }
@@ -197,25 +231,28 @@ impl<V: Vector> Each for Few<'_, V> {
 /// # Safety (of `each`)
 ///
 /// As `repeat`, for one run, of a cache line or more.
-struct Long<'a, V> {
-    repeat: &'a Repeat,
+struct Long<E, V> {
+    element: E,
+    run: usize,
+    stream: bool,
     vector: PhantomData<V>,
 }
 
-impl<V: Vector> Each for Long<'_, V> {
+impl<E: Element, V: Vector> Each for Long<E, V> {
     #[inline(always)]
     unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
-        let &Repeat {
-            width, run, stream, ..
-        } = self.repeat;
+        let &mut Long {
+            element,
+            run,
+            stream,
+            ..
+        } = self;
         let head = to.align_offset(LINE) % LINE;
         // SAFETY: the caller's promise. The stores before `head` are inside the run, as it is at least a line long; those between start
         // on vectors, `head` bytes after the start and on. The last one begins with an element, as widths divide runs and vectors.
         unsafe {
-            let lane = lane(from, width);
-            let first = V::splat_lane([lane].as_ptr().cast());
-            // Bytes of a lane that begins behind the head.
-            let v = V::splat_lane([turned(lane, LANE - head % LANE)].as_ptr().cast());
+            let first = lanes::<V>(element.lane(from));
+            let v = turned(first, head);
             if head > 0 {
                 for part in (0..LINE).step_by(V::BYTES) {
                     first.store(to.add(part));
@@ -243,14 +280,15 @@ impl<V: Vector> Each for Long<'_, V> {
     }
 }
 
-/// A lane whose first byte is at byte `by` of that one, those behind its end at its start.
+/// A register of this in every lane.
+///
+/// # Safety
+///
+/// The CPU has `V`.
 #[inline(always)]
-pub(crate) fn turned(lane: u128, by: usize) -> u128 {
-    let by = (by % LANE * 8) as u32;
-    match cfg!(target_endian = "little") {
-        true => lane.rotate_left(by),
-        false => lane.rotate_right(by),
-    }
+unsafe fn lanes<V: Vector>(lane: u128) -> V {
+    // SAFETY: a lane has so many bytes, and the CPU `V` by the caller's promise.
+    unsafe { V::splat_lane([lane].as_ptr().cast()) }
 }
 
 /// Runs that follow one another.
@@ -258,20 +296,27 @@ pub(crate) fn turned(lane: u128, by: usize) -> u128 {
 /// # Safety (of `work`)
 ///
 /// As `repeat`, of runs of a cache line or more.
-struct Following<'a, V> {
+struct Following<'a, E, V> {
     repeat: &'a Repeat,
+    element: E,
     at: &'a At,
     vector: PhantomData<V>,
 }
 
-impl<V: Vector> Work for Following<'_, V> {
+impl<E: Element, V: Vector> Work for Following<'_, E, V> {
     #[inline(always)]
     unsafe fn work(self) {
-        let Following { repeat, at, .. } = self;
+        let Following {
+            repeat,
+            element,
+            at,
+            ..
+        } = self;
         // SAFETY: the caller's promise.
         unsafe {
             let mut writing = Writing {
-                repeat,
+                element,
+                run: repeat.run,
                 pen: Pen::<V>::new(),
             };
             repeat.around.walk(at.source, at.destination, &mut writing);
@@ -283,19 +328,19 @@ impl<V: Vector> Work for Following<'_, V> {
 /// # Safety (of `each`)
 ///
 /// As `repeat`, for one run; nothing else is written there until the pen is lifted.
-struct Writing<'a, V> {
-    repeat: &'a Repeat,
+struct Writing<E, V> {
+    element: E,
+    run: usize,
     pen: Pen<V>,
 }
 
-impl<V: Vector> Each for Writing<'_, V> {
+impl<E: Element, V: Vector> Each for Writing<E, V> {
     #[inline(always)]
     unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
-        let &Repeat { width, run, .. } = self.repeat;
         // SAFETY: the caller's promise.
         unsafe {
-            let lane = lane(from, width);
-            self.pen.fill(|by| turned(lane, by), to, run);
+            let lanes = lanes(self.element.lane(from));
+            self.pen.fill(lanes, to, self.run);
         }
     }
 }
@@ -371,13 +416,5 @@ mod tests {
                 );
             }
         }
-    }
-
-    #[test]
-    fn a_lane_is_turned() {
-        let lane = u128::from_ne_bytes(std::array::from_fn(|i| i as u8));
-        let bytes = turned(lane, 3).to_ne_bytes();
-        assert_eq!((bytes[3], bytes[15], bytes[0]), (0, 12, 13));
-        assert_eq!(turned(lane, 16), lane);
     }
 }
