@@ -206,6 +206,7 @@ impl<V: Vector> Method<V> for Shuffled {
 /// the width of elements is in tables alone.
 pub(super) struct Blended;
 
+/// What rows are blended by, each in the order of [`blended_row`].
 #[derive(Clone, Copy)]
 pub(super) struct Blends<V> {
     /// Of each row.
