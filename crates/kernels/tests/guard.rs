@@ -234,6 +234,35 @@ fn matrices_of_runs_of_a_few_bytes() {
     }
 }
 
+/// Lines of elements some steps apart, forward and backward, that end where their sides do: as short as a register takes, and longer.
+#[test]
+fn lines_some_steps_apart() {
+    for width in [1, 2, 3, 4, 6, 8, 16usize] {
+        for step in [width + 1, 2 * width, 3 * width, 3 * width + 1] {
+            for extent in [2, 3, 5, 8, 15, 16, 17, 31, 33, 49, 63, 67, 130] {
+                for (source, destination) in [(1, 1), (-1, 1), (1, -1)] {
+                    let (s, d) = (step as isize, width as isize);
+                    let line = extent as isize;
+                    let first = |sign: isize, step: isize| match sign {
+                        1 => 0,
+                        _ => ((line - 1) * step) as usize,
+                    };
+                    runs_between_guards(&Case {
+                        width: 1,
+                        source: first(source, s),
+                        destination: first(destination, d),
+                        loops: vec![
+                            l(3, line * s + 1, line * d + 2),
+                            l(extent, source * s, destination * d),
+                            l(width, 1, 1),
+                        ],
+                    });
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn interleaved_rows() {
     for case in interleaved() {
