@@ -17,10 +17,8 @@ use crate::dispatch;
 use crate::isa::Isa;
 use crate::nest::{Loop, Loops};
 use crate::plane::At;
-use crate::simd::{Set, Vector};
+use crate::simd::{LANE, Set, Vector};
 
-/// Bytes of a register's lane, and of a window.
-const LANE: usize = 16;
 /// Bytes from which on a block is large enough.
 const ENOUGH: usize = 48;
 /// The most bytes of a block.

@@ -270,6 +270,11 @@ fn sort(loops: &mut [Loop]) {
     }
 }
 
+/// Whether no loop moves in the source.
+pub(crate) fn stays(loops: &[Loop]) -> bool {
+    loops.iter().all(|l| l.source == 0)
+}
+
 /// Joins neighbours that are one loop: (3, 8, 40) around (2, 4, 20) is (6, 4, 20).
 pub(crate) fn merge(loops: &mut Loops) {
     let kept = merge_in_place(loops);

@@ -4,10 +4,8 @@
 //! memory would have to be read right after it was written in other steps, which waits until all streaming stores before
 //! it are done.
 
-use crate::simd::{LINE, Vector};
+use crate::simd::{LANE, LINE, Vector};
 
-/// Bytes of a lane.
-const LANE: usize = 16;
 /// The most registers that a line takes.
 const PARTS: usize = LINE / LANE;
 

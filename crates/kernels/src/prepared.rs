@@ -11,16 +11,17 @@ use crate::hop::Hop;
 use crate::isa::Isa;
 use crate::kernel::Kernel;
 use crate::listed::Listed;
-use crate::nest::{Loop, Loops};
+use crate::nest::{Loop, Loops, stays};
 use crate::order::{Mixed, Unit};
 use crate::plane::{Gap, Plane};
 use crate::repeat::Repeat;
 use crate::runs::{Rows, Runs, Source};
 use crate::sift::Sift;
+use crate::simd::LANE;
 use crate::simd::LINE;
 use crate::slim::Slim;
 use crate::spaced::Spaced;
-use crate::steps::{LANE, Steps};
+use crate::steps::Steps;
 use crate::weave::{self, Weave};
 use crate::zip::{self, Zip};
 use axes::{few, is_broken, is_of_small_blocks, is_of_small_planes, plane, runs};
@@ -457,11 +458,6 @@ fn turn_around(l: &mut Loop, start: &mut (isize, isize)) {
     start.0 += last * l.source;
     start.1 += last * l.destination;
     (l.source, l.destination) = (-l.source, -l.destination);
-}
-
-/// Whether no loop moves in the source.
-fn stays(loops: &[Loop]) -> bool {
-    loops.iter().all(|l| l.source == 0)
 }
 
 /// The nest as blocks that lie whole on both sides, where what is inside has another order.

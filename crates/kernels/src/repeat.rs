@@ -3,9 +3,10 @@
 use std::marker::PhantomData;
 
 use crate::around::{Around, Each};
+use crate::nest::stays;
 use crate::pen::{Pen, turned};
 use crate::plane::At;
-use crate::simd::{LINE, Set, Vector, Work};
+use crate::simd::{LANE, LINE, Set, Vector, Work};
 
 /// Elements, each repeated over runs of the destination.
 #[derive(Debug, Clone)]
@@ -20,20 +21,12 @@ pub(crate) struct Repeat {
 }
 
 impl Repeat {
-    /// Whether all runs repeat the same element.
-    fn stays(&self) -> bool {
-        self.around.loops().iter().all(|l| l.source == 0)
-    }
-
     /// Whether runs that are streamed follow one another: then they share the lines where they meet.
     fn follows(&self) -> bool {
         let inner = self.around.innermost();
         self.stream && inner.extent > 1 && inner.destination == self.run as isize
     }
 }
-
-/// Bytes of a lane.
-const LANE: usize = 16;
 
 /// What a run repeats, as a lane of it over and over.
 trait Element: Copy {
@@ -83,7 +76,7 @@ pub(crate) unsafe fn repeat<S: Set>(repeat: &Repeat, at: &At) {
     let own = Own(repeat.width);
     // SAFETY: the caller's promise; where no loop moves in the source, the first element is that of all runs.
     unsafe {
-        match repeat.stays() {
+        match stays(repeat.around.loops()) {
             true => fill::<S, _>(repeat, Same(own.lane(at.source)), at),
             false => fill::<S, _>(repeat, own, at),
         }

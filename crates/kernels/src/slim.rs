@@ -12,11 +12,9 @@ use crate::copy::{own_edges, stream_near};
 use crate::nest::Loop;
 use crate::onward::Onward;
 use crate::plane::At;
-use crate::simd::{self, LINE, Set, Vector, Work, prefetch};
+use crate::simd::{self, LANE, LINE, Set, Vector, Work, prefetch};
 use crate::tuning::{is_zen3, is_zen5, waits};
 
-/// Bytes of each row that are read at once.
-const LANE: usize = 16;
 /// Bytes of a row, at most as many.
 const ROW: usize = LANE - 1;
 /// Bytes of a column that are staged at a time.

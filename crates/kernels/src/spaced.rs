@@ -12,7 +12,7 @@ use crate::nest::Loop;
 use crate::order::Same;
 use crate::pen::Pen;
 use crate::plane::{At, Gap};
-use crate::simd::{LINE, Set, Vector, Work, near};
+use crate::simd::{LANE, LINE, Set, Vector, Work, near};
 
 /// Bytes of columns that are staged at once, with their gaps, where those of a vector are no more: so few that reading and
 /// writing take turns often. On a Zen 5, u8[64,3,401,403] to T(4,1,1) takes 1.4 ms by 2 KiB, 2.0 by 8 and 1.4 by 1,
@@ -22,9 +22,6 @@ const GROUP: usize = 2 << 10;
 const STAGE: usize = 16 << 10;
 /// Bytes ahead of rows that are asked for, into the nearest cache.
 const AHEAD: usize = 2 << 10;
-/// The part of each row that goes to every column at once.
-const LANE: usize = 16;
-
 #[derive(Debug, Clone)]
 pub(crate) struct Spaced {
     /// The loop over rows, which are elements of a column.

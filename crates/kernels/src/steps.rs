@@ -11,7 +11,7 @@ use std::ops::Range;
 use crate::around::{Around, Each, Later};
 use crate::nest::{Loop, Loops};
 use crate::plane::At;
-use crate::simd::{Set, Vector};
+use crate::simd::{LANE, Set, Vector};
 
 mod lanes;
 mod round;
@@ -19,8 +19,6 @@ mod round;
 use lanes::{Lanes, Short};
 use round::{PLACES, Round, Spans};
 
-/// Bytes of a lane.
-pub(crate) const LANE: usize = 16;
 /// Rounds of a line from which on it is worth streaming, as those of its elements that are before a cache line go one by one.
 const ROUNDS: usize = 4;
 /// And its bytes, where the next one does not follow it, and each cuts a cache line at either end: on a Zen 3 u8[1133,161,452],

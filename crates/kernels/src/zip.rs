@@ -19,11 +19,8 @@ use crate::block::rounds;
 use crate::nest::{Loop, Loops};
 use crate::pen::Pen;
 use crate::plane::At;
-use crate::simd::{LINE, Set, Vector, Work, near};
+use crate::simd::{LANE, LINE, Set, Vector, Work, near};
 use strips::Strips;
-
-/// Bytes of a lane.
-const LANE: usize = 16;
 
 /// How many bytes of each row ahead are asked for, where the moves stream.
 const NEXT: isize = 512;

@@ -24,7 +24,7 @@ use super::roles::Roles;
 use crate::isa::Isa;
 use crate::kernel::Kernel;
 use crate::nest::Loop;
-use crate::simd::LINE;
+use crate::simd::{LANE, LINE};
 use join::Join;
 use split::Split;
 
@@ -32,9 +32,6 @@ use split::Split;
 const STRIP: usize = 8 << 10;
 /// The most of one row.
 const LONGEST: usize = 1 << 10;
-/// Bytes of a row that become one lane of each vector.
-const LANE: usize = 16;
-
 #[derive(Debug, Clone)]
 pub(crate) struct Braid {
     /// Bits of an element.

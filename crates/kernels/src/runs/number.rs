@@ -1,10 +1,10 @@
 //! Runs of a few bytes as numbers, blocks of which are transposed in registers.
 
 use super::Piece;
-use super::short::{LANE, number};
+use super::short::number;
 use crate::block::rounds;
 use crate::copy::copy;
-use crate::simd::Vector;
+use crate::simd::{LANE, Vector};
 
 /// A run of `R` bytes as a number of `N`, which are 4 or 8. Three bytes are mostly the colours of a pixel.
 pub(super) struct Number<const N: usize, const R: usize>;

@@ -3,7 +3,7 @@
 
 use super::Piece;
 use crate::copy::copy;
-use crate::simd::Vector;
+use crate::simd::{LANE, Vector};
 
 /// A run of at most `N` bytes, and more than half of that.
 pub(super) struct Short<const N: usize>;
@@ -26,9 +26,6 @@ impl<const N: usize> Piece for Short<N> {
         unsafe { number::<N>(from, to) }
     }
 }
-
-/// Bytes of a lane of a register.
-pub(super) const LANE: usize = 16;
 
 /// Copies `N` bytes.
 ///

@@ -24,7 +24,10 @@ type Native16 = neon::Neon;
 /// Bytes of a cache line, the unit of streaming stores.
 pub(crate) const LINE: usize = 64;
 
-/// A register of bytes, made of lanes of 16.
+/// Bytes of a lane, the part of a register that shuffles stay in.
+pub(crate) const LANE: usize = 16;
+
+/// A register of bytes, made of lanes.
 ///
 /// # Safety of the functions
 ///

@@ -1,9 +1,9 @@
 //! Elements of a line that fill lanes, each of which is put together in a register of its own.
 
+use super::Steps;
 use super::round::{PLACES, Round};
-use super::{LANE, Steps};
 use crate::around::{Each, Later};
-use crate::simd::Vector;
+use crate::simd::{LANE, Vector};
 
 /// A round's first lane, wherever it is in a line.
 pub(super) struct Lanes<L> {

@@ -1,8 +1,7 @@
 //! How the elements of a line are put together: the places that each lane is read from, and the tables that it is shuffled by.
 
-use super::LANE;
 use crate::nest::Loop;
-use crate::simd::LINE;
+use crate::simd::{LANE, LINE};
 
 /// The most places that a lane is put together from.
 pub(super) const PLACES: usize = 4;

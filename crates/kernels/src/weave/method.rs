@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use super::Weave;
-use crate::simd::{Pick, Picks, Vector};
+use crate::simd::{LANE, Pick, Picks, Vector};
 
 /// Calls `f` with each byte of `rows` outputs of `N` bytes each: the output and the place in it, the input and the place
 /// in that.
@@ -111,7 +111,7 @@ pub(super) fn picks(width: usize, join: bool) -> &'static [Pick] {
 /// # Safety of the functions
 ///
 /// All require that the CPU has `V`, and that `k` is the number of the rows.
-pub(super) trait Method<V> {
+pub(super) trait Method<V: Vector> {
     /// What the registers are mixed by. A copy, as what is in memory would be read again after every store.
     type Tables: Copy;
 
@@ -128,19 +128,28 @@ pub(super) trait Method<V> {
         i
     }
 
-    /// Register `i` of `K` from a run.
+    /// Register `i` of `K` from a run: each lane from a chunk of its own, unless a method says otherwise.
     ///
     /// # Safety
     ///
     /// `K` registers are readable at `run`; `i` is below `K`.
-    unsafe fn take<const K: usize>(run: *const u8, i: usize) -> V;
+    #[inline(always)]
+    unsafe fn take<const K: usize>(run: *const u8, i: usize) -> V {
+        // SAFETY: the chunk of lane l is K lanes long, so it is one of the lanes of `K` registers: readable, and the CPU has `V`, by the
+        // caller's promise.
+        unsafe { V::load_lanes(|lane| run.add((lane * K + i) * LANE)) }
+    }
 
     /// Register `o` of `K` to a run.
     ///
     /// # Safety
     ///
     /// As `take`, but writable.
-    unsafe fn put<const K: usize>(v: V, run: *mut u8, o: usize);
+    #[inline(always)]
+    unsafe fn put<const K: usize>(v: V, run: *mut u8, o: usize) {
+        // SAFETY: as `take`.
+        unsafe { v.store_lanes(|lane| run.add((lane * K + o) * LANE)) }
+    }
 
     /// Output `o` of the inputs, to `JOIN` rows or to separate a run.
     ///
@@ -163,18 +172,6 @@ impl<V: Vector> Method<V> for Shuffled {
     #[inline(always)]
     unsafe fn tables<const K: usize>(weave: &Weave) -> Self::Tables {
         weave.tables.as_ptr()
-    }
-
-    #[inline(always)]
-    unsafe fn take<const K: usize>(run: *const u8, i: usize) -> V {
-        // SAFETY: the chunk of lane l is 16 * K bytes long.
-        unsafe { V::load_lanes(|lane| run.add(i * 16 + lane * K * 16)) }
-    }
-
-    #[inline(always)]
-    unsafe fn put<const K: usize>(v: V, run: *mut u8, o: usize) {
-        // SAFETY: as `take`.
-        unsafe { v.store_lanes(|lane| run.add(o * 16 + lane * K * 16)) }
     }
 
     #[inline(always)]
@@ -243,18 +240,6 @@ impl<V: Vector> Method<V> for Blended {
     #[inline(always)]
     fn row(tables: &Self::Tables, i: usize) -> usize {
         tables.rows[i]
-    }
-
-    #[inline(always)]
-    unsafe fn take<const K: usize>(run: *const u8, i: usize) -> V {
-        // SAFETY: the caller's promise.
-        unsafe { Shuffled::take::<K>(run, i) }
-    }
-
-    #[inline(always)]
-    unsafe fn put<const K: usize>(v: V, run: *mut u8, o: usize) {
-        // SAFETY: the caller's promise.
-        unsafe { Shuffled::put::<K>(v, run, o) }
     }
 
     #[inline(always)]

@@ -11,7 +11,7 @@ use super::{Way, Weave};
 use crate::block::rounds;
 use crate::copy;
 use crate::onward::Onward;
-use crate::simd::{LINE, Vector, prefetch};
+use crate::simd::{LANE, LINE, Vector, prefetch};
 
 /// Whether so many rows are better transposed.
 pub(super) fn suits(width: usize, rows: usize) -> bool {
@@ -24,7 +24,6 @@ pub(super) struct Padded;
 impl<V: Vector> Way<V> for Padded {
     #[inline(always)]
     unsafe fn join(weave: &Weave, from: *const u8, to: *mut u8, length: usize, onward: Onward) {
-        const LANE: usize = 16;
         let (k, row) = (weave.rows, weave.stride);
         let mut done = 0;
         while done < length {
@@ -65,7 +64,6 @@ impl<V: Vector> Way<V> for Padded {
         length: usize,
         onward: Onward,
     ) {
-        const LANE: usize = 16;
         let k = weave.rows;
         // The last column of a run has nothing behind it: there the bytes of every lane are the last that are loaded.
         let spare = LANE - k;

@@ -2,14 +2,14 @@
 
 use std::marker::PhantomData;
 
-use super::{Braid, LANE, Lanes, Run};
+use super::{Braid, Lanes, Run};
 use crate::block::turned;
 use crate::pen::Pen;
 use crate::recode::half::Half;
 use crate::recode::mix::{Lines, load_bits, swap};
 use crate::recode::rewrite::Place;
 use crate::recode::words::Words;
-use crate::simd::{LINE, Vector, Work, near};
+use crate::simd::{LANE, LINE, Vector, Work, near};
 
 /// # Safety (of `work`)
 ///

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::{Braid, LANE, Lanes, Run};
+use super::{Braid, Lanes, Run};
 use crate::block::turned;
 use crate::recode::column::Column;
 use crate::recode::half::Half;
@@ -10,7 +10,7 @@ use crate::recode::keep::keep;
 use crate::recode::mix::{Lines, swap};
 use crate::recode::rewrite::Place;
 use crate::recode::words::Words;
-use crate::simd::{LINE, Vector, Work, prefetch};
+use crate::simd::{LANE, LINE, Vector, Work, prefetch};
 
 /// # Safety (of `work`)
 ///
