@@ -10,8 +10,6 @@
 
 use std::marker::PhantomData;
 
-use smallvec::{SmallVec, smallvec};
-
 use crate::around::{Around, Each, Rounds};
 use crate::dispatch;
 use crate::isa::Isa;
@@ -89,8 +87,9 @@ pub(crate) fn are_apart(width: usize, loops: &[Loop]) -> bool {
     })
 }
 
-/// Where elements are in the block and in the source, with room for those of a block.
-pub(crate) type Placed = SmallVec<[(isize, isize); MOST]>;
+/// Where elements are in the block and in the source. As other lists of a few kilobytes here, not inside a `SmallVec`: that is
+/// copied when it is made, which took a Zen 3 longer than all else of a small block.
+pub(crate) type Placed = Vec<(isize, isize)>;
 
 /// Puts every element to the empty `places`, by and large from the lowest place in the source on. Returns the last place
 /// there at which a window can begin; `None` if the elements of the source reach over less than a window.
@@ -136,12 +135,13 @@ struct Lane {
 }
 
 /// The first `count` of every `room` values.
-fn fronts<T: Copy>(values: &[T], room: usize, count: usize) -> Box<[T]> {
-    let mut fronts = Vec::with_capacity(values.len() / room * count);
-    for values in values.chunks_exact(room) {
-        fronts.extend_from_slice(&values[..count]);
+fn fronts<T: Copy>(mut values: Vec<T>, room: usize, count: usize) -> Box<[T]> {
+    let rooms = values.len() / room;
+    for i in 1..rooms {
+        values.copy_within(i * room..i * room + count, i * count);
     }
-    fronts.into_boxed_slice()
+    values.truncate(rooms * count);
+    values.into_boxed_slice()
 }
 
 impl Gather {
@@ -168,12 +168,11 @@ impl Gather {
         let whole = (all - lanes) * LANE;
         // Those of a register one after the other, with room for as many windows as may be; no byte is put to the rest.
         let room = most * lanes;
-        let mut tables: SmallVec<[[u8; LANE]; MOST]> = smallvec![[0x80; LANE]; registers * room];
-        let mut offsets: SmallVec<[isize; MOST]> = smallvec![0; registers * room];
+        let mut tables = vec![[0x80; LANE]; registers * room];
+        let mut offsets = vec![0; registers * room];
         // Lanes of a register are a power of two.
         let number = |lane: usize| (lane & !(lanes - 1)) * most + (lane & (lanes - 1));
-        let mut found: SmallVec<[Lane; 40]> = smallvec![Lane::default(); all];
-        let (tables, offsets, found) = (&mut tables[..], &mut offsets[..], &mut found[..]);
+        let mut found = vec![Lane::default(); all];
         let mut put = |to: usize, from: isize| {
             let lane = &mut found[to / LANE];
             if lane.windows == 0 || (from - lane.start) as usize > LANE - width {
