@@ -131,6 +131,17 @@ impl Expansion {
         Some(expansion)
     }
 
+    /// The position of a node's value where all others are 0; `None` where the node is part of a combined index.
+    pub fn position(&self, node: NodeId, value: i64) -> Option<i64> {
+        match self.nodes[node].part {
+            Part::Digit { stride, .. } => Some(value * stride),
+            Part::Split { tile, high, low } => {
+                Some(self.position(high, value / tile)? + self.position(low, value % tile)?)
+            }
+            Part::Joined { .. } => None,
+        }
+    }
+
     /// What one more of a node's value adds to the position, where that is the same for all its
     /// values.
     pub fn linear_stride(&self, node: NodeId) -> Option<i64> {
@@ -168,29 +179,29 @@ impl Expansion {
             slots.insert_many(0, std::iter::repeat_n(UNIT, tile.len() - slots.len()));
         }
         let first = slots.len() - tile.len();
-        let mut highs: SmallVec<[Slot; 8]> = SmallVec::new();
         let mut lows: SmallVec<[Slot; 8]> = SmallVec::new();
         let mut before = 1;
-        let mut pending: SmallVec<[Slot; 4]> = SmallVec::new();
-        for (place, &dimension) in tile.iter().enumerate() {
-            let slot = slots[first + place];
-            before *= slot.extent;
-            pending.push(slot);
+        // High parts take the places of slots that were cut; from here on, slots wait to be combined.
+        let (mut highs, mut waiting) = (first, first);
+        for (place, &dimension) in (first..).zip(tile) {
+            before *= slots[place].extent;
             let size = match dimension {
                 TileDimension::Size(size) => size,
-                TileDimension::Combine if place + 1 < tile.len() => continue,
+                TileDimension::Combine if place + 1 < slots.len() => continue,
                 // Nothing more minor follows: as if a dimension of size 1 in a tile of 1 did.
                 TileDimension::Combine => 1,
             };
-            let joined = self.join(&pending);
-            pending.clear();
+            let joined = self.join(&slots[waiting..=place]);
+            waiting = place + 1;
             let (high, low) = self.split(joined, size);
-            highs.push(high);
+            slots[highs] = high;
+            highs += 1;
             lows.push(low);
         }
-        slots.truncate(first);
-        slots.extend_from_slice(&highs);
-        slots.extend_from_slice(&lows);
+        slots.truncate(highs);
+        for &low in &lows {
+            slots.push(low);
+        }
         let mut product = product / before;
         for slot in &slots[first..] {
             product = product.checked_mul(slot.extent)?;

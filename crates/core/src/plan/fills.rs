@@ -5,6 +5,7 @@
 
 use smallvec::SmallVec;
 
+use super::digits::Digits;
 use super::nest::FillLoop;
 use super::tree::{TooManyPieces, Tree, common_pieces};
 use crate::address::{Expansion, NodeId, Part};
@@ -51,7 +52,7 @@ pub(super) fn padding(
     match expansion.allocated {
         Some(allocated) if allocated > expansion.expanded => {
             let tail = allocated - expansion.expanded;
-            region.over(expansion.expanded, &[run(tail)], then)
+            region.over(expansion.expanded, [run(tail)], then)
         }
         _ => Ok(()),
     }
@@ -61,7 +62,7 @@ pub(super) fn padding(
 pub(super) fn everything(allocated: i64, then: Then<'_>) -> Result<(), TooManyPieces> {
     match allocated {
         0 => Ok(()),
-        _ => Region::default().over(0, &[run(allocated)], then),
+        _ => Region::default().over(0, [run(allocated)], then),
     }
 }
 
@@ -78,12 +79,12 @@ impl Region {
     fn over(
         &mut self,
         start: i64,
-        loops: &[FillLoop],
+        loops: impl IntoIterator<Item = FillLoop>,
         then: Then<'_>,
     ) -> Result<(), TooManyPieces> {
         let outer = self.loops.len();
         self.base += start;
-        self.loops.extend_from_slice(loops);
+        loops.into_iter().for_each(|l| self.loops.push(l));
         then(self)?;
         self.loops.truncate(outer);
         self.base -= start;
@@ -158,19 +159,29 @@ fn image(
             extent: length,
             destination: stride,
         };
-        return region.over(start * stride, &[values], then);
+        return region.over(start * stride, [values], then);
+    }
+    if length == 1 {
+        let position = expansion.position(node, start).ok_or(TooManyPieces)?;
+        return region.over(position, [], then);
+    }
+    let along = |l: super::Loop| FillLoop {
+        extent: l.extent,
+        destination: l.destination,
+    };
+    let digits = Digits::new(expansion, Some(node), 1);
+    if let Some(digits) = digits.and_then(|digits| Digits::line(0).common(&digits, length)) {
+        let mut pieces = digits.pieces(length);
+        return pieces
+            .try_for_each(|piece| region.over(piece.start.1, piece.loops().map(along), then));
     }
     let tree = Tree::new(expansion, Some(node), 1).ok_or(TooManyPieces)?;
-    if length == 1 {
-        return region.over(tree.position(start), &[], then);
-    }
     for piece in common_pieces(&Tree::Line(0), &tree, length)? {
-        let along = |l: &super::Loop| FillLoop {
-            extent: l.extent,
-            destination: l.destination,
-        };
-        let loops: SmallVec<[FillLoop; 4]> = piece.loops.iter().map(along).collect();
-        region.over(piece.destination, &loops, then)?;
+        region.over(
+            piece.destination,
+            piece.loops.iter().copied().map(along),
+            then,
+        )?;
     }
     Ok(())
 }
@@ -190,7 +201,7 @@ fn gaps(
                 extent: extent - used,
                 destination: stride,
             };
-            region.over(used * stride, &[rest], then)
+            region.over(used * stride, [rest], then)
         }
         Part::Split { tile, high, low } => {
             let (whole, ragged) = (used / tile, used % tile);

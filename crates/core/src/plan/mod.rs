@@ -8,6 +8,7 @@ mod boxes;
 mod change;
 mod class;
 mod dense;
+mod digits;
 mod elements;
 mod fills;
 mod general;
@@ -33,8 +34,8 @@ use class::Facts;
 use elements::Elements;
 use fills::Region;
 use nest::canonical;
-use side::{Combined, Side};
-use tree::{TooManyPieces, Tree, common_pieces};
+use side::{Combined, Index, Side};
+use tree::{TooManyPieces, common_pieces};
 
 /// How an array moves from one layout to another: boxes to move and boxes to fill.
 ///
@@ -192,8 +193,8 @@ impl Plan {
             destination: to.base,
             loops: SmallLoops(SmallVec::new()),
         });
-        for_common_indices(from, to, &mut |source, destination, size| {
-            if let (&Tree::Line(source), &Tree::Line(destination)) = (&source, &destination) {
+        for_common_indices(from, to, &mut |index, size| {
+            if let (Some(source), Some(destination)) = (from.stride(index), to.stride(index)) {
                 // The common case, without the detour.
                 for made in boxes.iter_mut() {
                     made.loops.0.push(Loop {
@@ -204,7 +205,15 @@ impl Plan {
                 }
                 return Ok(());
             }
-            let pieces = common_pieces(&source, &destination, size)?;
+            let digits = from.digits(index).zip(to.digits(index));
+            if let Some(digits) = digits.and_then(|(from, to)| from.common(&to, size)) {
+                if boxes.len() * digits.pieces(size).count() > MAX_BOXES {
+                    return Err(TooManyPieces);
+                }
+                digits.put_inside(size, boxes);
+                return Ok(());
+            }
+            let pieces = common_pieces(&from.tree(index)?, &to.tree(index)?, size)?;
             if boxes.len() * pieces.len() > MAX_BOXES {
                 return Err(TooManyPieces);
             }
@@ -511,8 +520,8 @@ fn zeros(destination: i64, loops: &[FillLoop], run: i64) -> FillBox {
     fill(destination, loops, 1, run, [0; 16], PaddingValue::Zero)
 }
 
-/// What is done with an index that both sides can be followed by: its way on both, and its size.
-type Visit<'a> = &'a mut dyn FnMut(Tree, Tree, i64) -> Result<(), TooManyPieces>;
+/// What is done with an index that both sides can be followed by, of such a size.
+type Visit<'a> = &'a mut dyn FnMut(Index<'_>, i64) -> Result<(), TooManyPieces>;
 
 /// Visits every index that both sides can be followed by: dimensions, or those that `*` combines on
 /// either side. An error where two combinations overlap.
@@ -532,12 +541,12 @@ fn for_common_indices(
     }
     for (dimension, &size) in to.sizes.iter().enumerate() {
         if size > 1 && !groups.iter().any(|group| group.contains(&dimension)) {
-            visit(from.tree(dimension)?, to.tree(dimension)?, size)?;
+            visit(Index::Dimension(dimension), size)?;
         }
     }
     for group in &groups {
         let size = group.iter().map(|&d| to.sizes[d]).product();
-        visit(from.combined_tree(group)?, to.combined_tree(group)?, size)?;
+        visit(Index::Combined(group), size)?;
     }
     Ok(())
 }

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use smallvec::{SmallVec, smallvec};
 
+use super::digits::Digits;
 use super::elements::PlanError;
-use super::fills::Index;
+use super::fills;
 use super::general::Where;
 use super::tree::{TooManyPieces, Tree};
 use crate::address::{AddressMap, Part};
@@ -39,6 +40,13 @@ enum Ways {
 /// Dimensions that one side combines into one index, major to minor. Each is whole and without
 /// padding, so the combined index runs over all of `0..size`.
 pub(super) type Combined = SmallVec<[usize; 4]>;
+
+/// An index that a side can be followed by.
+#[derive(Clone, Copy)]
+pub(super) enum Index<'a> {
+    Dimension(usize),
+    Combined(&'a Combined),
+}
 
 impl<'a> Side<'a> {
     /// A side in units of so many bits. Positions of a whole array are scaled by `units` an
@@ -178,8 +186,48 @@ impl<'a> Side<'a> {
         }
     }
 
+    /// What one more of an index adds to the position, where it is one dimension that no tile cuts.
+    pub fn stride(&self, index: Index<'_>) -> Option<i64> {
+        let Index::Dimension(dimension) = index else {
+            return None;
+        };
+        let stride = match &self.ways {
+            Ways::Strides(strides) => strides[dimension],
+            Ways::Map(map) => match map.expansion().roots[dimension] {
+                None => 0,
+                Some(root) => match map.expansion().nodes[root].part {
+                    Part::Digit { stride, .. } => stride,
+                    _ => return None,
+                },
+            },
+        };
+        Some(stride * self.scale)
+    }
+
+    /// The digits of an index, where it has any; none are looked for where dimensions are combined.
+    pub fn digits(&self, index: Index<'_>) -> Option<Digits> {
+        let Index::Dimension(dimension) = index else {
+            return None;
+        };
+        match &self.ways {
+            Ways::Strides(strides) => Some(Digits::line(strides[dimension] * self.scale)),
+            Ways::Map(map) => {
+                let expansion = map.expansion();
+                Digits::new(expansion, expansion.roots[dimension], self.scale)
+            }
+        }
+    }
+
+    /// The way of an index, of combined ones whether this side combines the dimensions or not.
+    pub fn tree(&self, index: Index<'_>) -> Result<Tree, TooManyPieces> {
+        match index {
+            Index::Dimension(dimension) => self.dimension_tree(dimension),
+            Index::Combined(combined) => self.combined_tree(combined),
+        }
+    }
+
     /// The way of one dimension; an error where `*` combines it with others.
-    pub fn tree(&self, dimension: usize) -> Result<Tree, TooManyPieces> {
+    fn dimension_tree(&self, dimension: usize) -> Result<Tree, TooManyPieces> {
         match &self.ways {
             Ways::Strides(strides) => Ok(Tree::Line(strides[dimension] * self.scale)),
             Ways::Map(map) => {
@@ -209,8 +257,7 @@ impl<'a> Side<'a> {
         expansion.groups.iter().map(combined).collect()
     }
 
-    /// The way of a combined index, whether this side combines the dimensions or not.
-    pub fn combined_tree(&self, combined: &Combined) -> Result<Tree, TooManyPieces> {
+    fn combined_tree(&self, combined: &Combined) -> Result<Tree, TooManyPieces> {
         if let Ways::Map(map) = &self.ways {
             let expansion = map.expansion();
             if let Some(root) = expansion.roots[combined[0]]
@@ -222,10 +269,10 @@ impl<'a> Side<'a> {
         }
         // This side has the dimensions apart: each is a part of the combined index.
         let (&last, before) = combined.split_last().ok_or(TooManyPieces)?;
-        let mut below = self.tree(last)?;
+        let mut below = self.dimension_tree(last)?;
         let mut size = self.sizes[last];
         for &dimension in before.iter().rev() {
-            below = Tree::split(size, self.tree(dimension)?, below);
+            below = Tree::split(size, self.dimension_tree(dimension)?, below);
             size *= self.sizes[dimension];
         }
         Ok(below)
@@ -234,25 +281,25 @@ impl<'a> Side<'a> {
 
 /// The indices that cover all digits of an array, for its padding. Groups are of whole
 /// dimensions: [`Side::combined`] found them so.
-pub(super) fn digit_indices(map: &AddressMap) -> SmallVec<[Index; 8]> {
+pub(super) fn digit_indices(map: &AddressMap) -> SmallVec<[fills::Index; 8]> {
     let expansion = map.expansion();
     let mut indices = SmallVec::new();
     for (root, &size) in expansion.roots.iter().zip(map.sizes()) {
         if let Some(node) = *root
             && !matches!(expansion.nodes[node].part, Part::Joined { .. })
         {
-            indices.push(Index { node, size });
+            indices.push(fills::Index { node, size });
         }
     }
     for group in &expansion.groups {
         let size = group.members.iter().map(|&(_, extent)| extent).product();
-        indices.push(Index {
+        indices.push(fills::Index {
             node: group.root,
             size,
         });
     }
     for &node in &expansion.extra {
-        indices.push(Index { node, size: 1 });
+        indices.push(fills::Index { node, size: 1 });
     }
     indices
 }
