@@ -68,6 +68,8 @@ pub(crate) struct Plane {
     pub(crate) far: bool,
     /// Whether it is written by way of a [stage](crate::crowded).
     pub(crate) crowded: bool,
+    /// Whether all squares of a line of rows are moved before those below, if it is moved by ordinary stores.
+    pub(crate) whole_lines: bool,
     /// Whether it streams, and the whole of which it may be a part is more than the last-level cache holds.
     pub(crate) large: bool,
     /// Whether its rows are read in [pieces](crate::pieces); they have a line or more.
@@ -388,6 +390,7 @@ impl Plane {
             stream: true,
             far: false,
             crowded: false,
+            whole_lines: false,
             large: true,
             pieced,
             most: PACKED,

@@ -3,6 +3,7 @@
 use super::{find, turn};
 use crate::around::Around;
 use crate::axis::Axis;
+use crate::cached;
 use crate::cell::{Cell, short_run, whole};
 use crate::crowded;
 use crate::nest::{Loop, Loops};
@@ -153,6 +154,7 @@ pub(super) fn plane(
             stream,
             far,
             crowded: false,
+            whole_lines: false,
             large,
             pieced: false,
             most: if stream { packed_rows(width) } else { 0 },
@@ -166,9 +168,11 @@ pub(super) fn plane(
     plane.choose_pieces(width);
     // A plane that streams would rather know what is next.
     if !stream {
-        plane.crowded = crowded::suits(&plane, width, bytes);
         plane.around = Around::take(outer);
+        plane.whole_lines = cached::takes_lines(&plane, width);
         plane.list();
+        plane.crowded =
+            crowded::suits(&plane, width, bytes) || crowded::suits_tables(&plane, width, bytes);
     }
     plane
 }
