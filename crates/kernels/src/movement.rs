@@ -106,6 +106,7 @@ impl Move {
     /// # Errors
     ///
     /// [`NestError::TooShort`] if an element lies outside a buffer; then nothing has been written.
+    #[inline]
     pub fn run(&self, source: &[u8], destination: &mut [u8]) -> Result<(), NestError> {
         self.check(source, destination)?;
         if self.0.nest.bytes == 0 {
@@ -341,6 +342,7 @@ impl Move {
         self.0.isa
     }
 
+    #[inline]
     fn check(&self, source: &[u8], destination: &[u8]) -> Result<(), NestError> {
         self.check_source(source)?;
         if destination.len() < self.0.nest.destination_end {
@@ -353,6 +355,7 @@ impl Move {
         Ok(())
     }
 
+    #[inline]
     fn check_source(&self, source: &[u8]) -> Result<(), NestError> {
         if source.len() < self.0.nest.source_end {
             return Err(NestError::TooShort {

@@ -42,7 +42,7 @@ pub(crate) struct Prepared {
 
 #[derive(Debug, Clone)]
 enum Body {
-    /// One run in the caches.
+    /// One run in the caches, all of the box.
     Copy(usize),
     /// Runs contiguous on both sides, in the caches.
     Rows(Box<Rows>),
@@ -170,10 +170,9 @@ impl Prepared {
                 }
                 break if outer.is_empty() && !stream {
                     Body::Copy(run)
-                } else if stream
+                } else if run < LANE
                     && !cached
-                    && run < LANE
-                    && !meet(&outer, run)
+                    && !(stream && meet(&outer, run))
                     && let Some(line) = outer.pop()
                 {
                     steps(run, &mut outer, line, stream)

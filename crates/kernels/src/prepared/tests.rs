@@ -128,11 +128,12 @@ fn what_is_short_on_both_sides_goes_by_tables_where_its_source_is_cached() {
 #[test]
 fn what_goes_back_in_the_destination_is_written_forward() {
     // Bytes of an element, and loops: elements, and bytes from one to the next on both sides.
-    let cases: [(usize, &[Strides]); 4] = [
+    let cases: [(usize, &[Strides]); 5] = [
         (1, &[(7, 452, 1046), (452, 1, -1)]),
         (4, &[(5, 520, -600), (3, 170, -200), (41, 4, -4)]),
         (8, &[(11, 2000, 1300), (31, 48, 40), (2, 8, -8)]),
         (2, &[(9, -300, -302), (149, -2, -2)]),
+        (2, &[(57, -2, -2)]),
     ];
     for (width, loops) in cases {
         // From the lowest byte of a side to the first element, and to the end of the highest one.
@@ -159,6 +160,25 @@ fn what_goes_back_in_the_destination_is_written_forward() {
                 assert!(room == want, "{loops:?} of {width}, {isa:?}, {stream}");
                 assert!(strided || !stream || width == 2, "{loops:?}, {isa:?}");
             }
+        }
+    }
+}
+
+/// In the caches; between gaps of the destination, and side by side there.
+#[test]
+fn short_runs_between_gaps_are_steps() {
+    for &isa in Isa::available() {
+        for run in [3, 5, 6, 7, 11, 15] {
+            let of = |apart: isize| {
+                let step = run as isize;
+                let loops = [(40, 70 * step, 71 * apart), (70, step, apart), (run, 1, 1)];
+                Prepared::new(1, &loops_of(&loops), isa, false).body
+            };
+            assert!(
+                matches!(of(run as isize + 1), Body::Steps(_)),
+                "{run} {isa:?}"
+            );
+            assert!(!matches!(of(run as isize), Body::Steps(_)), "{run} {isa:?}");
         }
     }
 }

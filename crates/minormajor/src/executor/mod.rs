@@ -253,11 +253,13 @@ impl Relayout {
     pub fn run(&self, source: &[u8], destination: &mut [u8]) -> Result<(), RunError> {
         if self.destination_bytes <= SMALLEST_PART
             && source.len() >= self.source_bytes
-            && let Some(movement) = self.only_move()
             && let Some(destination) = destination.get_mut(..self.destination_bytes)
         {
             // What is asked otherwise would take a small array longer than its move.
-            return Ok(movement.run(source, destination)?);
+            return match self.only_move() {
+                Some(movement) => Ok(movement.run(source, destination)?),
+                None => self.run_whole(source, destination),
+            };
         }
         self.run_telling(source, destination, None)
     }
