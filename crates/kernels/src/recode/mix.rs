@@ -344,8 +344,7 @@ unsafe fn round<W: Words, const N: usize>(mut rows: [W; N], half: usize, bits: u
         // SAFETY: the caller's promise.
         unsafe {
             let mask = W::splat(mask);
-            rows[low] = a.select(b.up(shift as u32), mask);
-            rows[low + half] = a.down(shift as u32).select(b, mask);
+            (rows[low], rows[low + half]) = a.exchange(b, shift as u32, mask);
         }
     }
     rows

@@ -188,9 +188,11 @@ unsafe fn transpose<S: Half, const W: usize>(square_at: *const u8, columns: *mut
         for along in (0..LINE / W).step_by(n) {
             // SAFETY: rows `down..` and columns `along..` of the square.
             unsafe {
+                let rows = square_at.add(down * LINE + along * W);
+                let columns = columns.add(along * pitch + down * W);
                 square::<S::Wide, W>(
-                    |i| square_at.add((down + i) * LINE + along * W),
-                    |m, v: S::Wide| v.store(columns.add((along + m) * pitch + down * W)),
+                    |i| rows.add(i * LINE),
+                    |m, v: S::Wide| v.store(columns.add(m * pitch)),
                 );
             }
         }

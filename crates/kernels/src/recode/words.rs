@@ -19,16 +19,19 @@ pub(crate) trait Words: Copy {
     unsafe fn splat(word: u64) -> Self;
     unsafe fn and(self, other: Self) -> Self;
     unsafe fn or(self, other: Self) -> Self;
-    /// `other` where the mask is zero, `self` where it is one.
-    #[inline(always)]
-    unsafe fn select(self, other: Self, mask: Self) -> Self {
-        // SAFETY: the caller's promise. With the bits that differ, masked, added to it, `other` is `self` there.
-        unsafe { self.xor(other).and(mask).xor(other) }
-    }
     unsafe fn xor(self, other: Self) -> Self;
     /// To higher bits of every word, by less than 64.
     unsafe fn up(self, bits: u32) -> Self;
     unsafe fn down(self, bits: u32) -> Self;
+    /// The bits in the mask of the second change places with those of the first that are so much higher.
+    #[inline(always)]
+    unsafe fn exchange(self, second: Self, bits: u32, mask: Self) -> (Self, Self) {
+        // SAFETY: the caller's promise. Where the two differ, both change.
+        unsafe {
+            let differ = self.down(bits).xor(second).and(mask);
+            (self.xor(differ.up(bits)), second.xor(differ))
+        }
+    }
 
     /// From a bit of the first byte on, not the lowest: one byte more is readable. The eight bytes that begin where a
     /// word does and those from the next byte on have all its bits.
@@ -115,7 +118,7 @@ impl Words for u64 {
 #[cfg(target_arch = "x86_64")]
 macro_rules! words {
     ($register:ty, $bytes:literal, $load:ident, $store:ident, $stream:ident, $splat:ident, $and:ident, $or:ident, $xor:ident,
-     $up:ident, $down:ident $(, $end:item)?) => {
+     $up:ident, $down:ident $(, $own:item)*) => {
         impl Words for $register {
             const BYTES: usize = $bytes;
 
@@ -173,7 +176,7 @@ macro_rules! words {
                 unsafe { $down(self, _mm_cvtsi32_si128(bits as i32)) }
             }
 
-            $($end)?
+            $($own)*
         }
     };
 }
@@ -222,6 +225,20 @@ mod x86 {
         _mm512_xor_si512,
         _mm512_sll_epi64,
         _mm512_srl_epi64,
+        /// One instruction chooses bits by a mask.
+        #[inline(always)]
+        unsafe fn exchange(self, second: Self, bits: u32, mask: Self) -> (Self, Self) {
+            // A bit for each of what the mask and both may have, the mask's as the highest: the first's where it is one.
+            const CHOOSE: i32 = 0b1100_1010;
+            // SAFETY: the caller vouches for the CPU.
+            unsafe {
+                let (up, down) = (second.up(bits), self.down(bits));
+                (
+                    _mm512_ternarylogic_epi64::<CHOOSE>(mask, self, up),
+                    _mm512_ternarylogic_epi64::<CHOOSE>(mask, down, second),
+                )
+            }
+        },
         /// By masks: what was just written piece by piece would be waited for.
         #[inline(always)]
         unsafe fn load_end(from: *const u8, bit: usize, bytes: usize) -> Self {
