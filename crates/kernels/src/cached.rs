@@ -432,7 +432,8 @@ unsafe fn moved<V: Vector, O: Order, const W: usize>(
         squares::<V, W, 1>(
             |i| rows.at(i).wrapping_add(first * W),
             |_, m, v: V| order.mix(v).store(columns.at(first + m).cast_mut()),
-            |_| beside.step::<V>(V::BYTES / W * LANE),
+            // So often as a lane has elements, a share of the square's bytes.
+            |_| beside.step::<V>(V::BYTES * V::BYTES / LANE),
         );
     }
 }

@@ -181,7 +181,7 @@ impl Expansion {
         let first = slots.len() - tile.len();
         let mut lows: SmallVec<[Slot; 8]> = SmallVec::new();
         let mut before = 1;
-        // High parts take the places of slots that were cut; from here on, slots wait to be combined.
+        // High parts take the places of slots that were cut; those from `waiting` on are yet to be combined.
         let (mut highs, mut waiting) = (first, first);
         for (place, &dimension) in (first..).zip(tile) {
             before *= slots[place].extent;
