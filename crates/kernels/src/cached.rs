@@ -37,8 +37,7 @@ fn columns_of_strip(bytes: usize) -> usize {
 ///
 /// As `plane::run`, for elements of `W` bytes.
 pub(crate) unsafe fn cached<S: Set, O: Order, const W: usize>(plane: &Plane, order: O, at: &At) {
-    // SAFETY: the caller's promise. Tables have all places; a plane without two single loops or tables is walked. One goes by way
-    // of a stage that has a vector's rows and 16 bytes of columns.
+    // SAFETY: the caller's promise. Tables have all places; a plane without two single loops or tables is walked.
     unsafe {
         match (plane.rows.single_stride(), plane.columns.single_stride()) {
             (Some(pitch), Some(step)) => known::<S, O, W, _, _>(
@@ -100,7 +99,8 @@ unsafe fn known<S: Set, O: Order, const W: usize, A: Places, B: Places>(
             breadth,
             vector: PhantomData,
         };
-        // SAFETY: the caller's promise; there are a vector's rows and 16 bytes of columns.
+        // SAFETY: the CPU has the set, and `rows` and `columns` give the places of all that is readable on one side and writable on the
+        // other, by the caller's promise. It fits: there are rows of a line, so of any vector, and 16 bytes of columns.
         unsafe { S::enter(plane.around.of(at, crowded)) };
         return;
     }
@@ -427,7 +427,8 @@ unsafe fn moved<V: Vector, O: Order, const W: usize>(
     order: O,
     beside: impl Beside,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the CPU has `V`. The square's rows are readable from its first column on for a vector, and its columns writable for one, by
+    // the caller's promise; these are the places that are asked for, as many as a vector has elements.
     unsafe {
         squares::<V, W, 1>(
             |i| rows.at(i).wrapping_add(first * W),

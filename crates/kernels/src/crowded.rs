@@ -63,6 +63,9 @@ const PITCH: usize = RUN + LINE;
 /// 0.80 and 0.41, u16[4096,65] 0.060 and 0.038, f64[512,512] 0.21 and 0.12; of two slots u8[2048,2048] 0.62 and 0.66, f32[8,512,512] 0.76
 /// and 1.30. Others were not measured.
 pub(crate) fn suits(plane: &Plane, width: usize, bytes: usize) -> bool {
+    if !plane.tables.0.is_empty() {
+        return suits_tables(plane, width, bytes);
+    }
     let Some(step) = plane.columns.single_stride() else {
         return false;
     };
@@ -101,11 +104,10 @@ pub(crate) fn suits(plane: &Plane, width: usize, bytes: usize) -> bool {
 /// f32[32,8,8,32] 25.6 and 13.4, f32[64,8,64] 10.3 and 5.5, c128[16,16,16] 4.7 and 2.8, u16[16,16,16,16] 16.0 and 10.2; but where they
 /// don't, f32[6,7,8,9,10] 4.2 and 5.4, u8[16,24,20,30] 13.2 and 17.1, and where columns alone do u16[16,24,20,30] 25.8 and 28.3. Others
 /// were not measured.
-pub(crate) fn suits_tables(plane: &Plane, width: usize, bytes: usize) -> bool {
+fn suits_tables(plane: &Plane, width: usize, bytes: usize) -> bool {
     let (rows, columns) = &plane.tables;
     is_zen3()
         && 2 * bytes >= Caches::of_this_cpu().first
-        && !rows.is_empty()
         && fits(plane, width)
         && most_of_a_slot(rows.iter().copied().take(STRIP)) > ROOM
         && most_of_a_slot(columns.iter().copied().take(LINE / width)) >= ROOM

@@ -131,17 +131,6 @@ impl Expansion {
         Some(expansion)
     }
 
-    /// The position of a node's value where all others are 0; `None` where the node is part of a combined index.
-    pub fn position(&self, node: NodeId, value: i64) -> Option<i64> {
-        match self.nodes[node].part {
-            Part::Digit { stride, .. } => Some(value * stride),
-            Part::Split { tile, high, low } => {
-                Some(self.position(high, value / tile)? + self.position(low, value % tile)?)
-            }
-            Part::Joined { .. } => None,
-        }
-    }
-
     /// What one more of a node's value adds to the position, where that is the same for all its
     /// values.
     pub fn linear_stride(&self, node: NodeId) -> Option<i64> {

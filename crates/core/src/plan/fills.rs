@@ -161,9 +161,9 @@ fn image(
         };
         return region.over(start * stride, [values], then);
     }
+    let tree = || Tree::new(expansion, Some(node), 1).ok_or(TooManyPieces);
     if length == 1 {
-        let position = expansion.position(node, start).ok_or(TooManyPieces)?;
-        return region.over(position, [], then);
+        return region.over(tree()?.position(start), [], then);
     }
     let along = |l: super::Loop| FillLoop {
         extent: l.extent,
@@ -175,8 +175,7 @@ fn image(
         return pieces
             .try_for_each(|piece| region.over(piece.start.1, piece.loops().map(along), then));
     }
-    let tree = Tree::new(expansion, Some(node), 1).ok_or(TooManyPieces)?;
-    for piece in common_pieces(&Tree::Line(0), &tree, length)? {
+    for piece in common_pieces(&Tree::Line(0), &tree()?, length)? {
         region.over(
             piece.destination,
             piece.loops.iter().copied().map(along),

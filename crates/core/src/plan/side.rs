@@ -206,16 +206,14 @@ impl<'a> Side<'a> {
 
     /// The digits of an index, where it has any; none are looked for where dimensions are combined.
     pub fn digits(&self, index: Index<'_>) -> Option<Digits> {
-        let Index::Dimension(dimension) = index else {
+        if let Some(stride) = self.stride(index) {
+            return Some(Digits::line(stride));
+        }
+        let (Ways::Map(map), Index::Dimension(dimension)) = (&self.ways, index) else {
             return None;
         };
-        match &self.ways {
-            Ways::Strides(strides) => Some(Digits::line(strides[dimension] * self.scale)),
-            Ways::Map(map) => {
-                let expansion = map.expansion();
-                Digits::new(expansion, expansion.roots[dimension], self.scale)
-            }
-        }
+        let expansion = map.expansion();
+        Digits::new(expansion, expansion.roots[dimension], self.scale)
     }
 
     /// The way of an index, of combined ones whether this side combines the dimensions or not.

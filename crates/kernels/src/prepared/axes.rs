@@ -171,8 +171,7 @@ pub(super) fn plane(
         plane.around = Around::take(outer);
         plane.whole_lines = cached::takes_lines(&plane, width);
         plane.list();
-        plane.crowded =
-            crowded::suits(&plane, width, bytes) || crowded::suits_tables(&plane, width, bytes);
+        plane.crowded = crowded::suits(&plane, width, bytes);
     }
     plane
 }

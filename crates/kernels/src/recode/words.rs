@@ -26,7 +26,7 @@ pub(crate) trait Words: Copy {
     /// The bits in the mask of the second change places with those of the first that are so much higher.
     #[inline(always)]
     unsafe fn exchange(self, second: Self, bits: u32, mask: Self) -> (Self, Self) {
-        // SAFETY: the caller's promise. Where the two differ, both change.
+        // SAFETY: the CPU has the words, and bits move by less than 64, by the caller's promise. Where the two differ, both change.
         unsafe {
             let differ = self.down(bits).xor(second).and(mask);
             (self.xor(differ.up(bits)), second.xor(differ))
@@ -230,7 +230,7 @@ mod x86 {
         unsafe fn exchange(self, second: Self, bits: u32, mask: Self) -> (Self, Self) {
             // A bit for each of what the mask and both may have, the mask's as the highest: the first's where it is one.
             const CHOOSE: i32 = 0b1100_1010;
-            // SAFETY: the caller vouches for the CPU.
+            // SAFETY: the CPU has the set of this register, and bits move by less than 64, by the caller's promise.
             unsafe {
                 let (up, down) = (second.up(bits), self.down(bits));
                 (
