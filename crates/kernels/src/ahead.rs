@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::asked::Asked;
 use crate::crowded::{ROOM, slots};
 use crate::onward::Onward;
 use crate::simd::{LINE, near, prefetch};
@@ -153,32 +154,31 @@ impl<'a> Ahead<'a> {
         }
     }
 
-    /// Asks for the lines of these rows that the next block has, `bytes` of each from `start` on, one row after the other: of the next
-    /// strip's rows if this one's end before.
+    /// The lines of the next block, which has `bytes` of each row from `start` on: of the next strip's rows if this one's end before. A
+    /// line that it shares with the block before was asked for with that one.
     #[inline(always)]
-    pub(crate) fn block(&self, rows: Range<usize>, start: usize, bytes: usize) {
-        self.each_of_block(rows, start, bytes, prefetch);
-    }
-
-    #[inline(always)]
-    fn each_of_block(
+    pub(crate) fn block(
         &self,
-        rows: Range<usize>,
         start: usize,
         bytes: usize,
-        mut line: impl FnMut(*const u8),
-    ) {
-        let part = |row| (row * self.share) >> SHARE;
-        let (of, start) = match start < self.end {
-            true => (&self.from[rows], start),
-            false => (&self.next[part(rows.start)..part(rows.end)], 0),
+    ) -> Asked<impl Fn(usize, usize) -> *const u8> {
+        let (rows, start) = match start < self.end {
+            true => (self.from, start),
+            false => (self.next, 0),
         };
-        let end = (start + bytes).min(self.end);
-        for row in of {
-            for place in (start..end).step_by(LINE) {
-                line(row.wrapping_add(place));
-            }
-        }
+        let lines = bytes.min(self.end - start).div_ceil(LINE);
+        let cut = rows
+            .iter()
+            .take(2)
+            .any(|&row| !(row as usize).is_multiple_of(LINE));
+        let (lines, start) = match start {
+            0 => (lines + usize::from(cut), 0),
+            _ => (lines, start + LINE - 1),
+        };
+        let last = self.end - 1;
+        Asked::new(rows.len(), lines, move |row, line| {
+            rows[row].wrapping_add((start + line * LINE).min(last))
+        })
     }
 
     #[inline(always)]
@@ -346,40 +346,59 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_asked_for_one_row_after_the_other() {
+    fn blocks_are_asked_for_line_by_line_and_none_twice() {
         const APART: usize = 1 << 20;
-        let strip = |start: usize, rows: usize| -> Vec<*const u8> {
-            let rows = start..start + rows;
-            rows.map(|row| (row * APART) as *const u8).collect()
-        };
-        // Rows of a strip and of the next one, bytes of a row and of a block's part of it.
-        for (rows, after, end, bytes) in [(96, 96, 700, 256), (48, 32, 640, 640), (32, 80, 64, 512)]
-        {
-            let (from, next) = (strip(0, rows), strip(rows, after));
+        // Rows of a strip and of the next one, where each begins within a line, bytes of a row and of a block's part of it.
+        let cases = [
+            (96, 96, 0, 704, 256),
+            (48, 32, 0, 640, 640),
+            (32, 80, 60, 700, 512),
+            (32, 16, 4, 700, 256),
+        ];
+        for (rows, after, shift, end, bytes) in cases {
+            let strip = |start: usize, rows: usize| -> Vec<*const u8> {
+                let rows = start..start + rows;
+                rows.map(|row| (row * APART + shift) as *const u8).collect()
+            };
+            let (from, next) = (strip(1, rows), strip(1 + rows, after));
             let ahead = Ahead::following(usize::MAX, SIDES, &from, &next, end, false);
+            // The first block of this strip was asked for by the one before it.
             let mut lines = Vec::new();
             for offset in (0..end).step_by(bytes) {
-                for row in (0..rows).step_by(16) {
-                    ahead.each_of_block(row..row + 16, offset + bytes, bytes, |line| {
-                        lines.push(line as usize)
-                    });
-                }
+                let asked = ahead.block(offset + bytes, bytes);
+                asked.each_until(asked.share(1), |line| lines.push(line as usize / LINE));
             }
-            let block = |rows: &[*const u8], offset: usize| -> Vec<usize> {
+            let (of_next, of_this): (Vec<_>, Vec<_>) = lines
+                .iter()
+                .partition(|&&line| line >= next[0] as usize / LINE);
+            let whole = |rows: &[*const u8], start: usize| -> Vec<usize> {
                 let of = |row: &*const u8| {
-                    let end = end.min(offset + bytes);
-                    (offset..end)
-                        .step_by(LINE)
-                        .map(|at| *row as usize + at)
-                        .collect::<Vec<_>>()
+                    let (first, last) = (*row as usize + start, *row as usize + end - 1);
+                    first / LINE..=last / LINE
                 };
                 rows.iter().flat_map(of).collect()
             };
-            // All blocks of this strip but the first one, and that one of the next strip.
-            let rest = (bytes..end).step_by(bytes);
-            let mut expected: Vec<_> = rest.flat_map(|offset| block(&from, offset)).collect();
-            expected.extend(block(&next, 0));
-            assert_eq!(lines, expected, "{after} rows after {rows}");
+            let unique = |mut lines: Vec<usize>| {
+                lines.sort();
+                lines.dedup();
+                lines
+            };
+            let first_of_next: Vec<_> = next
+                .iter()
+                .flat_map(|row| {
+                    let first = *row as usize;
+                    first / LINE..=(first + bytes.min(end) - 1) / LINE
+                })
+                .collect();
+            assert_eq!(unique(of_next), unique(first_of_next));
+            // What cuts a line has asked for it with the first block.
+            let rest = whole(&from, bytes.min(end) + (LINE - shift) % LINE);
+            let rest = if bytes < end {
+                unique(rest)
+            } else {
+                Vec::new()
+            };
+            assert_eq!(unique(of_this), rest, "{rows} rows of {end} bytes");
         }
     }
 

@@ -23,6 +23,7 @@ use std::mem::MaybeUninit;
 
 use smallvec::SmallVec;
 
+use crate::asked::Asked;
 use crate::axis::offsets;
 use crate::isa::Isa;
 use crate::kernel::Kernel;
@@ -30,7 +31,7 @@ use crate::nest::{Loop, Loops, merge};
 use crate::pen::Pen;
 use crate::plane::At;
 use crate::prepared::Prepared;
-use crate::simd::{LINE, Set, Vector, Work, prefetch};
+use crate::simd::{LINE, Set, Vector, Work};
 use block::{Block, GOALS};
 
 /// The most bytes of a stage, and so of a block.
@@ -250,9 +251,15 @@ impl<V: Vector> Work for Blocks<'_, V> {
                 true => at.source.wrapping_offset(next.0),
                 false => at.upcoming,
             };
-            let mut asked = Asked::new(hop, upcoming);
+            // A piece that cuts lines has one more.
+            let lines = hop.piece.div_ceil(LINE) + 1;
+            let asked = Asked::new(hop.pieces.len(), lines, |piece, line| {
+                let place = upcoming.wrapping_offset(hop.pieces[piece]);
+                place.wrapping_add((line * LINE).min(hop.piece - 1))
+            });
             let chunks = hop.runs.len() * hop.run.div_ceil(CHUNK);
-            let share = asked.lines.div_ceil(chunks);
+            let share = asked.share(chunks);
+            let mut done = 0;
             // SAFETY: the block is in the box. The stage has room for all of it, and holds it when its runs are copied;
             // each has a pen, which was written above.
             unsafe {
@@ -266,7 +273,8 @@ impl<V: Vector> Work for Blocks<'_, V> {
                         let length = CHUNK.min(hop.run - start);
                         let pen = pen.assume_init_mut();
                         pen.copy_amid(from.add(start), to.add(start), length);
-                        asked.ask(share);
+                        done += 1;
+                        asked.until(share * done);
                     }
                 }
             }
@@ -278,48 +286,6 @@ impl<V: Vector> Work for Blocks<'_, V> {
         for pen in pens {
             // SAFETY: as above.
             unsafe { pen.assume_init_mut().lift() };
-        }
-    }
-}
-
-/// How far a block has been asked for, in the second-level cache.
-struct Asked<'a> {
-    hop: &'a Hop,
-    block: *const u8,
-    /// Lines of the block, at most.
-    lines: usize,
-    piece: usize,
-    offset: usize,
-}
-
-impl<'a> Asked<'a> {
-    #[inline(always)]
-    fn new(hop: &'a Hop, block: *const u8) -> Self {
-        Asked {
-            hop,
-            block,
-            // A piece that cuts lines has one more.
-            lines: hop.pieces.len() * (hop.piece.div_ceil(LINE) + 1),
-            piece: 0,
-            offset: 0,
-        }
-    }
-
-    /// Asks for so many lines more.
-    #[inline(always)]
-    fn ask(&mut self, lines: usize) {
-        for _ in 0..lines {
-            let Some(&piece) = self.hop.pieces.get(self.piece) else {
-                return;
-            };
-            let last = self.hop.piece - 1;
-            let place = self.block.wrapping_offset(piece);
-            prefetch(place.wrapping_add(self.offset.min(last)));
-            if self.offset > last {
-                (self.piece, self.offset) = (self.piece + 1, 0);
-            } else {
-                self.offset += LINE;
-            }
         }
     }
 }

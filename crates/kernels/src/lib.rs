@@ -28,6 +28,7 @@
 mod ahead;
 mod apart;
 mod around;
+mod asked;
 mod axis;
 mod block;
 mod cached;

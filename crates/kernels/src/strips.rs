@@ -16,8 +16,8 @@ use crate::tuning::{FAR, followed, followed_far, is_zen3, is_zen5, walked};
 mod direct;
 mod stage;
 
-use direct::{WHOLE_LINES, direct_lines};
-use stage::{Stage, staged_lines};
+use direct::{COLUMNS, direct};
+use stage::{Stage, staged};
 
 /// Rows of a strip, at most,
 pub(crate) const STRIP: usize = 128;
@@ -43,6 +43,17 @@ const ZEN5_NEAR_LINES: usize = 8;
 const SPAN: usize = 64 << 10;
 /// The least bytes of rows of which it matters how many a CPU's prefetcher follows where they lie far apart.
 const FOLLOWED: usize = 1 << 10;
+
+/// A block of a strip that is moved at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Block {
+    /// The most rows of the strip.
+    rows: usize,
+    /// Lines of each row.
+    lines: usize,
+    /// Whether a line of each row in turn is asked for, some way ahead; otherwise those of the next block are, one row after the other.
+    in_turn: bool,
+}
 
 /// How many rows a strip has, a line's or a few times as many: so few that the CPU's own prefetcher follows them all, or
 /// where it can't, as many as it takes to write a good piece of every column.
@@ -149,19 +160,20 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize, const STREAM: bool> Work
         let (n, line) = (V::BYTES / W, LINE / W);
         let columns = plane.columns.len;
         let onward = plane.is_run(columns * W, at);
-        let staged = staged_lines::<V, W, STREAM>(plane);
+        let staged = staged::<V, W, STREAM>(plane);
         let mut stage = Stage::new();
-        let direct = match Self::DIRECT {
-            true => direct_lines::<W>(plane),
-            false => 1,
+        let direct = match staged {
+            None if Self::DIRECT => direct::<W>(plane),
+            _ => None,
         };
-        let group = line * staged.unwrap_or(direct);
-        // Rows of a run need not be followed, nor those that are staged in pieces.
-        let least = if onward || staged.is_some() { STRIP } else { 0 };
-        let most = strip::<W>(plane).max(least);
+        let block = staged.or(direct);
+        let group = line * block.map_or(1, |block| block.lines);
+        // Rows of a run need not be followed.
+        let least = if onward { STRIP } else { 0 };
+        let most = block.map_or_else(|| strip::<W>(plane).max(least), |block| block.rows);
         let strip = even(end - first, most, line);
         let (mut from, mut next) = (Pointers::<TALL>::new(), Pointers::<TALL>::new());
-        let mut to = Pointers::<{ WHOLE_LINES * LINE }>::new();
+        let mut to = Pointers::<COLUMNS>::new();
         let mut down = plane.rows.cursor(first);
         next.take(&mut down, source, strip.min(end - first));
         let (bytes, large) = (columns * W, STREAM && plane.large);
@@ -215,21 +227,34 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize, const STREAM: bool> Work
                     // Parts of a block are columns of it, as many as 16 bytes have or more. Alignment by the caller's promise.
                     unsafe {
                         if const { STREAM && V::BYTES < LINE } && staged.is_some() {
-                            stage.tile::<V, W>(
-                                rows,
-                                count,
-                                to,
-                                breadth,
-                                order,
-                                #[inline(always)]
-                                |r| {
-                                    for q in (q..q + breadth).step_by(line) {
-                                        bring(&feed, &ahead, r.clone(), q * W);
-                                    }
-                                },
-                            );
-                        } else if Self::DIRECT && direct > 1 {
+                            // One after the other as well as in turn, but not both by one tile, which would ask more slowly.
+                            if block.is_some_and(|block| block.in_turn) {
+                                stage.tile::<V, W>(
+                                    rows,
+                                    count,
+                                    to,
+                                    breadth,
+                                    order,
+                                    #[inline(always)]
+                                    |r| bring(&feed, &ahead, r, q * W),
+                                );
+                            } else {
+                                let asked = ahead.block((q + breadth) * W, group * W);
+                                let share = asked.share(count);
+                                stage.tile::<V, W>(
+                                    rows,
+                                    count,
+                                    to,
+                                    breadth,
+                                    order,
+                                    #[inline(always)]
+                                    |r| asked.until(share * r.end),
+                                );
+                            }
+                        } else if Self::DIRECT && direct.is_some() {
                             let parts = breadth.div_ceil(line);
+                            let asked = ahead.block((q + breadth) * W, group * W);
+                            let share = asked.share(parts * count);
                             for part in 0..parts {
                                 // The last one is moved back to have enough, if need be.
                                 let at = (part * line).min(breadth - 16 / W);
@@ -243,11 +268,7 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize, const STREAM: bool> Work
                                     line.min(breadth - at),
                                     order,
                                     #[inline(always)]
-                                    |r| {
-                                        let share = |row| (part * count + row) / parts;
-                                        let rows = share(r.start)..share(r.end);
-                                        ahead.block(rows, (q + group) * W, group * W);
-                                    },
+                                    |r| asked.until(share * (part * count + r.end)),
                                 );
                             }
                         } else {

@@ -3,7 +3,7 @@
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use super::{STRIP, TALL};
+use super::{Block, STRIP, TALL};
 use crate::block::{Places, Steps, tile};
 use crate::crowded::slots;
 use crate::order::Order;
@@ -21,36 +21,46 @@ const IN_TURN: usize = 3;
 const BROAD: usize = 4;
 /// in bytes, as f64[4096,4096] took 17.3 ms so, and 20.0 by single ones, f32[4096,4096] 9.7 and 9.9,
 const BROAD_APART: usize = 32 << 10;
-/// and the least bytes of an element then: u8[1280,90000] took 32 and 19.
+/// and the least bytes of an element then: u8[1280,90000] took 32 and 19. Shorter ones have a line of
+/// twice as many rows, asked for one row after the other: bf16[64,512,40,40] to NHWC took 11.7 ms by as many as the broad ones have, a line
+/// of each in turn, and 9.4 so, u16[320,200,1000] reversed 16.7 and 13.3; f32[4096,4096] 7.8 and 8.7.
 const BROAD_WIDTH: usize = 4;
 
-/// How many lines of each row a block has that is put together in a stage before it is streamed; none where that is not so.
-pub(super) fn staged_lines<V: Vector, const W: usize, const STREAM: bool>(
+/// The size of blocks that are put together in a stage before they are streamed; `None` where that is not so.
+pub(super) fn staged<V: Vector, const W: usize, const STREAM: bool>(
     plane: &Plane,
-) -> Option<usize> {
+) -> Option<Block> {
     // With lines as vectors nothing of the kind was seen, and nothing is compiled.
     if !const { STREAM && V::BYTES < LINE } || !is_zen3() {
         return None;
     }
     let columns = (LINE / W).min(plane.columns.len);
-    let staged = columns > IN_TURN * slots(plane.columns.first_stride());
+    if columns <= IN_TURN * slots(plane.columns.first_stride()) {
+        return None;
+    }
     let broad = W >= BROAD_WIDTH && plane.rows.first_stride().unsigned_abs() >= BROAD_APART;
-    staged.then_some(if broad { BROAD } else { 1 })
+    let narrow = W < BROAD_WIDTH;
+    Some(Block {
+        rows: if narrow { TALL } else { STRIP },
+        lines: if broad { BROAD } else { 1 },
+        in_turn: !broad && !narrow,
+    })
 }
 
 /// Where columns of a block are put together.
 #[repr(align(64))]
 pub(super) struct Stage(MaybeUninit<[u8; STAGE]>);
 
-/// Bytes of it: columns of a strip, each with a line more at most, as many as some lines have.
+/// Bytes of it: columns of a block, each with a line more at most.
 const STAGE: usize = {
     // By the widths of elements.
     let (mut width, mut most) = (1, 0);
     while width <= 16 {
-        let rows = if width == 1 { TALL } else { STRIP };
-        let lines = if width >= BROAD_WIDTH { BROAD } else { 1 };
-        let columns = lines * LINE / width;
-        let bytes = (rows * width + LINE) * columns;
+        let (rows, lines) = match width < BROAD_WIDTH {
+            true => (TALL, 1),
+            false => (STRIP, BROAD),
+        };
+        let bytes = (rows * width + LINE) * (lines * LINE / width);
         most = if bytes > most { bytes } else { most };
         width *= 2;
     }
@@ -66,8 +76,7 @@ impl Stage {
     ///
     /// # Safety
     ///
-    /// As [`tile`]. There are no more rows than the highest strip has, and no more columns than the most lines have that
-    /// [`staged_lines`] tells.
+    /// As [`tile`]. There are no more rows, and no more columns, than [`staged`] tells.
     #[inline(always)]
     pub(super) unsafe fn tile<V: Vector, const W: usize>(
         &mut self,
@@ -116,9 +125,11 @@ mod tests {
     #[test]
     fn staged_tiles_are_transposed() {
         fn check<const W: usize>() {
-            let most = if W == 1 { TALL } else { STRIP };
-            let lines = if W >= BROAD_WIDTH { BROAD } else { 1 };
             let line = LINE / W;
+            let (most, lines) = match W < BROAD_WIDTH {
+                true => (TALL, 1),
+                false => (STRIP, BROAD),
+            };
             for (height, breadth) in [
                 (most, lines * line),
                 (most - line, lines * line - 1),
@@ -166,33 +177,40 @@ mod tests {
 
     #[test]
     fn columns_that_share_slots_are_staged_on_a_zen_3() {
-        // Bytes of an element, from a row to the next, and from a column to the next; and lines of each row, if staged.
+        let (broad, high, tall) = ((STRIP, BROAD, false), (STRIP, 1, true), (TALL, 1, false));
+        // Bytes of an element, from a row to the next, and from a column to the next; and rows and lines, if staged, and whether these are
+        // asked for a line of each row in turn.
         let cases = [
-            (4, 28_000, 13_312, Some(1)),
+            (4, 28_000, 13_312, Some(high)),
             (4, 28_000, 12_800, None),
-            (4, 131_072, 16_384, Some(4)),
+            (4, 131_072, 16_384, Some(broad)),
             (4, 131_072, 16_384 + 64, None),
-            (8, 72_000, 10_240, Some(4)),
+            (8, 72_000, 10_240, Some(broad)),
             (8, 72_000, 13_312, None),
-            (16, 80_000, 16_384, Some(4)),
+            (16, 80_000, 16_384, Some(broad)),
             (16, 80_000, 26_624, None),
-            (2, 300_000, 14_848, Some(1)),
+            (2, 300_000, 14_848, Some(tall)),
             (2, 300_000, 14_592, None),
-            (1, 90_000, 1_280, Some(1)),
+            (1, 90_000, 1_280, Some(tall)),
             (1, 90_000, 640, None),
         ];
-        for (width, apart, pitch, lines) in cases {
+        for (width, apart, pitch, block) in cases {
             let plane = Plane::streaming(Axis::new(512, apart), Axis::new(1000, pitch), false);
             let narrow = match width {
-                1 => staged_lines::<Narrow, 1, true>(&plane),
-                2 => staged_lines::<Narrow, 2, true>(&plane),
-                4 => staged_lines::<Narrow, 4, true>(&plane),
-                8 => staged_lines::<Narrow, 8, true>(&plane),
-                _ => staged_lines::<Narrow, 16, true>(&plane),
+                1 => staged::<Narrow, 1, true>(&plane),
+                2 => staged::<Narrow, 2, true>(&plane),
+                4 => staged::<Narrow, 4, true>(&plane),
+                8 => staged::<Narrow, 8, true>(&plane),
+                _ => staged::<Narrow, 16, true>(&plane),
             };
-            let expected = lines.filter(|_| is_zen3());
+            let expected = block.filter(|_| is_zen3());
+            let expected = expected.map(|(rows, lines, in_turn)| Block {
+                rows,
+                lines,
+                in_turn,
+            });
             assert_eq!(narrow, expected, "{width} bytes, {apart}, {pitch}");
-            assert_eq!(staged_lines::<Narrow, 1, false>(&plane), None);
+            assert_eq!(staged::<Narrow, 1, false>(&plane), None);
         }
     }
 }
