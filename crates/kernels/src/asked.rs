@@ -86,8 +86,8 @@ mod tests {
                     // Nothing is asked for again.
                     asked.each_until(share * step / 2, |line| found.push(line));
                     // As evenly as can be.
-                    assert!(found.len() * steps >= step * (rows * lines));
-                    assert!(found.len() <= (step * rows * lines).div_ceil(steps));
+                    let even = step * rows * lines;
+                    assert!((even / steps..=even.div_ceil(steps)).contains(&found.len()));
                 }
                 let of = |row| (0..lines).map(move |line| place(row, line));
                 assert_eq!(found, (0..rows).flat_map(of).collect::<Vec<_>>());
