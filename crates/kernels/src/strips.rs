@@ -100,6 +100,16 @@ pub(crate) fn even(rows: usize, most: usize, line: usize) -> usize {
     rows.div_ceil(rows.div_ceil(most)).next_multiple_of(line)
 }
 
+/// How many elements lie before the first that begins on a line and has as many before it as a vector has; none where none does.
+fn before_lines<const W: usize>(source: *const u8) -> usize {
+    let before = source.align_offset(LINE);
+    match before % W {
+        0 if before >= 16 => before / W,
+        0 if before > 0 => (before + LINE) / W,
+        _ => 0,
+    }
+}
+
 /// Moves the rows `first..end` straight from registers to the destination.
 ///
 /// # Safety (of `work`)
@@ -166,6 +176,11 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize, const STREAM: bool> Work
             None if Self::DIRECT => direct::<W>(plane),
             _ => None,
         };
+        // Columns before those that begin on lines of the source, where all rows do: a block of their own.
+        let shift = match direct {
+            Some(_) if plane.rows.is_multiple_of(LINE as isize) => before_lines::<W>(source),
+            _ => 0,
+        };
         let block = staged.or(direct);
         let group = line * block.map_or(1, |block| block.lines);
         // Rows of a run need not be followed.
@@ -207,7 +222,8 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize, const STREAM: bool> Work
                 let (places, start, end) = places(&feed, &from, bytes);
                 let stop = end / W;
                 while q < stop {
-                    let mut breadth = group.min(stop - q);
+                    let on_lines = q > 0 || shift == 0;
+                    let mut breadth = if on_lines { group } else { shift }.min(stop - q);
                     if breadth < 16 / W {
                         (q, breadth) = (stop - 16 / W, 16 / W);
                         along = plane.columns.cursor(q);
@@ -254,7 +270,12 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize, const STREAM: bool> Work
                         } else if Self::DIRECT && direct.is_some() {
                             let parts = breadth.div_ceil(line);
                             let asked = ahead.block((q + breadth) * W, group * W);
-                            let share = asked.share(parts * count);
+                            // With those before lines, the first block on lines was asked for.
+                            let share = if on_lines {
+                                asked.share(parts * count)
+                            } else {
+                                0
+                            };
                             for part in 0..parts {
                                 // The last one is moved back to have enough, if need be.
                                 let at = (part * line).min(breadth - 16 / W);
