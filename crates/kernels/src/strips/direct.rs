@@ -13,9 +13,9 @@ const WHOLE_ROWS: usize = 64;
 const WHOLE: usize = 64;
 /// Where rows have others between them, it has all of those of up to so many lines that lie so many bytes apart at most.
 const NEAR: (usize, usize) = (40, 64 << 10);
-/// Lines of each row in a block that has a part of them,
+/// Lines of each row in a block that has a part of them.
 const PART: usize = 4;
-/// where rows are more than are as fast a line of each in turn: f32[32,512,56,56] to T(16,1,1) took 13.2 ms so, and 14.9 by blocks.
+/// So many rows are as fast by a line of each in turn: f32[32,512,56,56] to T(16,1,1) took 13.2 ms so, and 14.9 by blocks of four.
 const FOLLOWED: usize = 16;
 
 /// The most lines of each row of bytes that a block has, where rows lie side by side: so these are read from front to back.
