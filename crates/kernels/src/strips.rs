@@ -273,7 +273,7 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize, const STREAM: bool> Work
                             let parts = breadth.div_ceil(line);
                             let asked = ahead.block((q + breadth) * W, group * W);
                             // With those before lines, the first block on lines was asked for.
-                            let share = if on_lines {
+                            let share = if on_lines || q + breadth == columns {
                                 asked.share(parts * count)
                             } else {
                                 0
