@@ -10,7 +10,7 @@ use std::ptr::NonNull;
 use crate::ahead::AHEAD;
 use crate::around::Each;
 use crate::block::{Places, Steps, Table, block, square, squares};
-use crate::crowded::{self, Crowded, ROOM, slots};
+use crate::crowded::{self, BESIDE, Crowded, ROOM, near_page, slots};
 use crate::narrow::{Elements, narrow};
 use crate::oblong::Oblong;
 use crate::order::Order;
@@ -19,7 +19,7 @@ use crate::plane::{At, Plane};
 use crate::sequence::stage::Aside;
 use crate::simd::{LANE, LINE, Set, Vector, own, prefetch};
 use crate::strips::{STRIP, Strips};
-use crate::tuning::{Caches, followed};
+use crate::tuning::{Caches, followed, is_zen3};
 
 /// Bytes from which on a plane does not fit the second-level cache.
 const NEAR: usize = 256 << 10;
@@ -97,6 +97,7 @@ unsafe fn known<S: Set, O: Order, const W: usize, A: Places, B: Places>(
             columns,
             height,
             breadth,
+            size: crowded::Size::of(plane, W),
             vector: PhantomData,
         };
         // SAFETY: the CPU has the set, and `rows` and `columns` give the places of all that is readable on one side and writable on the
@@ -122,7 +123,8 @@ unsafe fn known<S: Set, O: Order, const W: usize, A: Places, B: Places>(
                 height,
                 breadth,
                 crowded,
-                abreast: if plane.whole_lines { most } else { 1 },
+                abreast: if plane.ways.lines { most } else { 1 },
+                ways: plane.ways,
                 beside: $beside,
                 vectors: PhantomData,
             };
@@ -166,20 +168,54 @@ unsafe fn known<S: Set, O: Order, const W: usize, A: Places, B: Places>(
     }
 }
 
+/// How squares are moved.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Ways {
+    /// Whether all squares of a line of rows are moved before those below.
+    lines: bool,
+    /// Whether lines of rows some way ahead are not asked for.
+    quiet: bool,
+    /// Whether squares of bytes are moved as blocks, one for each lane, where vectors are half a line.
+    blocks: bool,
+}
+
+/// Bytes of rows below which a Zen 3 is not asked for what is ahead in them.
+const SHORT: usize = 2 << 10;
+
+impl Ways {
+    /// A Zen 3's own prefetchers bring rows that are short, and those of bytes, of which a square takes long. us of bytes in squares, with
+    /// lines asked for, and in blocks without: u8[224,800] 8.1 and 6.8, u8[300,1934] 46 and 34, u8[832,5184] 289 and 209, u8[2368,1369] 266
+    /// and 190; in blocks where rows push each other out of the first-level cache, as each looks at their lines again, u8[901,4096] 533 and
+    /// 705. Without being asked for f32[800,400] took 43 and 40, f64[1398,187] 79 and 69, but f32[252,4322] 179 and 199. Others were not
+    /// measured.
+    pub(crate) fn of(plane: &Plane, width: usize) -> Ways {
+        let pitch = plane.rows.first_stride();
+        let crowd = || {
+            plane.rows.len > LINE
+                && (near_page(pitch, BESIDE) || near_page(pitch.wrapping_mul(2), 2 * BESIDE))
+        };
+        Ways {
+            lines: takes_lines(plane, width),
+            quiet: is_zen3() && (width == 1 || plane.columns.len * width < SHORT),
+            blocks: is_zen3() && width == 1 && !crowd(),
+        }
+    }
+}
+
 /// Whether it is better to move all squares of a line of the rows before those below: rows that push each other out of the
 /// first-level cache are read once then, and the columns of a line have room in it, or as many ways as there are where rows crowd.
 ///
 /// On a Zen 3, us before and so: c128[64,64] to columns 2.7 and 1.45, c128[256,256] 101 and 45, f64[128,128] 5.4 and 3.0, f32[49,512]
-/// 6.8 and 3.9, f32[512,512] 66 and 49; but f32[512,49], whose columns have no room, 3.3 and 5.3, and where only columns find room
-/// u16[500,700] 34 and 36.
-pub(crate) fn takes_lines(plane: &Plane, width: usize) -> bool {
+/// 6.8 and 3.9, f32[512,512] 66 and 49, u8[832,5184] 246 and 209; but f32[512,49], whose columns have no room, 3.3 and 5.3, and where only
+/// columns find room u16[500,700] 34 and 36.
+fn takes_lines(plane: &Plane, width: usize) -> bool {
     let (Some(pitch), Some(step)) = (plane.rows.single_stride(), plane.columns.single_stride())
     else {
         return false;
     };
     let (columns, room) = (LINE / width, ROOM * slots(step));
     let rows_crowd = plane.rows.len.min(STRIP) > ROOM * slots(pitch);
-    columns <= room && (rows_crowd || width >= 4) || columns <= 2 * room && rows_crowd
+    columns <= room && (rows_crowd || width != 2) || columns <= 2 * room && rows_crowd
 }
 
 /// What is done beside a plane.
@@ -292,6 +328,7 @@ struct Known<V, Q, O, const W: usize, R, C, D> {
     crowded: bool,
     /// How many squares side by side are moved before those below.
     abreast: usize,
+    ways: Ways,
     /// What is done after some columns of each square.
     beside: D,
     vectors: PhantomData<(V, Q)>,
@@ -323,11 +360,12 @@ where
             height,
             breadth,
             abreast,
+            ways,
             beside,
             ..
         } = *self;
         let (n, c) = (V::BYTES / W, Q::BYTES / W);
-        let far = !D::ASKS && height * breadth * W > NEAR;
+        let far = !D::ASKS && !ways.quiet && height * breadth * W > NEAR;
         let mut p = 0;
         while p < height {
             let end = (p + strip).min(height);
@@ -370,10 +408,10 @@ where
                                 }
                             }
                         }
-                        moved::<V, O, W>(&rows, &columns, 0, order, beside);
+                        moved::<V, O, D, W>(&rows, &columns, 0, order, ways, beside);
                         if side > n {
                             for k in 1..const { LINE / V::BYTES } {
-                                moved::<V, O, W>(&rows, &columns, k * n, order, beside);
+                                moved::<V, O, D, W>(&rows, &columns, k * n, order, ways, beside);
                             }
                         }
                     }
@@ -420,16 +458,31 @@ where
 ///
 /// The CPU has `V`, and the square is of the plane.
 #[inline(always)]
-unsafe fn moved<V: Vector, O: Order, const W: usize>(
+unsafe fn moved<V: Vector, O: Order, D: Beside, const W: usize>(
     rows: &impl Places,
     columns: &impl Places,
     first: usize,
     order: O,
-    beside: impl Beside,
+    ways: Ways,
+    beside: D,
 ) {
     // SAFETY: the CPU has `V`. The square's rows are readable from its first column on for a vector, and its columns writable for one, by
-    // the caller's promise; these are the places that are asked for, as many as a vector has elements.
+    // the caller's promise; these are the places that are asked for, as many as a vector has elements. Of bytes, blocks as many as a vector
+    // has lanes, of 16 columns each, are the square, and its rows are four groups of eight.
     unsafe {
+        if const { W == 1 && V::BYTES == 2 * LANE && !D::ASKS } && ways.blocks {
+            for first in (first..first + V::BYTES).step_by(LANE) {
+                let rows = [0, 8, 16, 24].map(|row| rows.from(row, first));
+                let columns = [0, 8].map(|column| columns.from(first + column, 0));
+                block::<V, W>(
+                    #[inline(always)]
+                    |i| rows[i / 8].at(i % 8),
+                    #[inline(always)]
+                    |m, v: V| order.mix(v).store(columns[m / 8].at(m % 8).cast_mut()),
+                );
+            }
+            return;
+        }
         squares::<V, W, 1>(
             |i| rows.at(i).wrapping_add(first * W),
             |_, m, v: V| order.mix(v).store(columns.at(first + m).cast_mut()),
@@ -465,6 +518,79 @@ where
             // SAFETY: the caller's promise for all of the plane. These columns end where the plane does, which has as many as a
             // vector has elements, or `most` or more behind its first one: whole lines of them, and no vector is longer than one.
             unsafe { self.columns(from, to, of, strip) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::axis::Axis;
+    use crate::plane::tests::moves_as_told;
+
+    /// In every way, whatever this CPU does: squares, blocks, and what is left beside them, past the second-level cache too.
+    #[test]
+    fn squares_are_moved_in_every_way() {
+        for (width, height, breadth) in [
+            (1, 32, 32),
+            (1, 33, 71),
+            (1, 95, 129),
+            (1, 259, 1031),
+            (2, 37, 83),
+            (4, 29, 43),
+            (4, 131, 517),
+            (8, 21, 19),
+        ] {
+            let row = ((breadth + 3) * width + 1) as isize;
+            let mut joined = Axis::new(5, row);
+            joined.join(height / 5, 5 * row + 7);
+            for rows in [Axis::new(height, row), joined] {
+                let pitch = (rows.len * width + 5) as isize;
+                let mut plane = Plane::streaming(rows, Axis::new(breadth, pitch), false);
+                plane.stream = false;
+                plane.list();
+                for lines in [false, true] {
+                    for (quiet, blocks) in [(false, false), (true, false), (true, true)] {
+                        plane.ways = Ways {
+                            lines,
+                            quiet,
+                            blocks,
+                        };
+                        moves_as_told(&plane, width, 3);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_are_moved_as_blocks_on_a_zen_3() {
+        // Rows and columns, their width, bytes from one to the next; and whether all squares of a line come first, whether no lines are
+        // asked for, and whether squares are blocks.
+        let cases = [
+            ((300, 900), 1, (900, 300), (true, true, true)),
+            ((300, 900), 1, (4100, 300), (true, true, false)),
+            ((64, 900), 1, (4100, 300), (true, true, true)),
+            ((300, 900), 1, (4101, 300), (true, true, true)),
+            ((300, 900), 1, (2044, 300), (true, true, false)),
+            ((300, 900), 1, (2043, 300), (true, true, true)),
+            ((300, 900), 2, (1800, 600), (false, true, false)),
+            ((300, 511), 4, (2044, 1200), (true, true, false)),
+            ((300, 512), 4, (2052, 1200), (true, false, false)),
+        ];
+        for ((height, breadth), width, (row, column), (lines, quiet, blocks)) in cases {
+            let rows = Axis::new(height, row);
+            let plane = Plane::streaming(rows, Axis::new(breadth, column), false);
+            let expected = Ways {
+                lines,
+                quiet: quiet && is_zen3(),
+                blocks: blocks && is_zen3(),
+            };
+            assert_eq!(
+                Ways::of(&plane, width),
+                expected,
+                "{height}x{breadth} of {width}"
+            );
         }
     }
 }

@@ -27,6 +27,19 @@ pub(crate) fn slots(stride: isize) -> usize {
     (PAGE / LINE) >> (stride.trailing_zeros().clamp(6, 12) - 6)
 }
 
+/// Whether addresses so far apart, which is a multiple of a page, or so many bytes more or less, have nearly the same slot.
+pub(crate) fn near_page(stride: isize, most: usize) -> bool {
+    let beyond = stride.unsigned_abs() % PAGE;
+    beyond.min(PAGE - beyond) <= most
+}
+
+/// Bytes by which rows may lie beside a multiple of a page: as long as a line of a square's rows is one or two slots farther at most.
+pub(crate) const BESIDE: usize = 4;
+/// And columns. us on a Zen 3 of f32[1017,901] to columns, straight and by way of a stage, 188 and 260, f32[1019,901] 265 and 258,
+/// f32[1021,901] 324 and 262, f32[1025,901] 369 and 268; u16[2039,901] 311 and 305, u16[2043,901] 379 and 316; u8[4081,901] 280 and 348,
+/// u8[4087,901] 419 and 363, u8[4095,901] 559 and 367.
+const COLUMNS_BESIDE: usize = 12;
+
 /// Whether a nest is a transpose of which a line of the source belongs to so many columns, so far apart, that the
 /// first-level cache has no room for a line of each.
 pub(crate) fn crowds(width: usize, loops: &[Loop]) -> bool {
@@ -41,13 +54,61 @@ pub(crate) fn crowds(width: usize, loops: &[Loop]) -> bool {
 /// Lines of a slot of the first-level cache, and some more.
 const WAYS: usize = 4 * ROOM;
 
-/// Bytes of a column that are staged. On a Zen 5 f32[1024,1024] to columns takes 0.11 ms by so many, 0.24 by half and 0.13 by twice as
-/// many, of half as many columns.
-const RUN: usize = 512;
-/// Columns that are staged, of bytes a line of the source.
-const COLUMNS: usize = 64;
-/// Bytes from one staged column to the next, an odd number of lines.
-const PITCH: usize = RUN + LINE;
+/// The size of what is staged at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Size {
+    /// Bytes of a column,
+    run: usize,
+    /// and how many there are.
+    columns: usize,
+    /// Whether a vector of rows is copied at a time, before it is transposed: where rows push each other out, as then each line is
+    /// looked at once.
+    copies: bool,
+}
+
+impl Size {
+    /// Of a plane of elements of so many bytes.
+    ///
+    /// On a Zen 5 f32[1024,1024] to columns takes 0.11 ms by 512 bytes, 0.24 by half and 0.13 by twice as many, of half as many columns. On
+    /// a Zen 3 u8[2048,2048] takes 0.49 ms by as many and 0.44 by half, of two lines of the source; where rows are copied u8[901,4096]
+    /// 0.57 and 0.46, u16[901,2047] 0.43 and 0.34, but f32[1024,1024] 0.26 and 0.34. Where axes have tables u16[16,16,16,16] reversed took
+    /// 10.0 us by 512 bytes of 64 columns and 8.1, but f64[8,8,8,8,8] 12.1 and 14.2.
+    pub(crate) fn of(plane: &Plane, width: usize) -> Size {
+        let tables = !plane.tables.0.is_empty();
+        if is_zen3() && (width <= 2 || !tables) {
+            return Size {
+                run: 256,
+                columns: 2 * LINE / width,
+                copies: copies(plane, width),
+            };
+        }
+        Size {
+            run: 512,
+            columns: 64,
+            copies: false,
+        }
+    }
+
+    /// Bytes from one staged column to the next, an odd number of lines.
+    fn pitch(&self) -> usize {
+        self.run + LINE
+    }
+}
+
+/// Whether it is so on a Zen 3.
+fn copies(plane: &Plane, width: usize) -> bool {
+    let (rows, columns) = (&plane.rows, &plane.columns);
+    width <= 2
+        && plane.tables.0.is_empty()
+        && rows.len > LINE
+        && near_page(rows.first_stride(), BESIDE)
+        && columns.len * width >= LINE
+}
+
+/// Bytes of the stage, whatever is staged.
+const STAGE: usize = 40 << 10;
+/// Bytes from one row to the next where these are copied, an odd number of lines.
+const PITCH: usize = 3 * LINE;
 
 /// Whether a plane's columns, moved with ordinary stores, push each other out of the first-level cache, and a stage is faster:
 /// where its rows do so, too, unless it is small; and of bytes and pairs wherever sixteen columns share a slot and have no other.
@@ -62,6 +123,9 @@ const PITCH: usize = RUN + LINE;
 /// 0.117, f32[512,512] 0.034 and 0.041. On a Zen 3 all that share a single slot, but words only where rows push each other out: u8[4096,1000]
 /// 0.80 and 0.41, u16[4096,65] 0.060 and 0.038, f64[512,512] 0.21 and 0.12; of two slots u8[2048,2048] 0.62 and 0.66, f32[8,512,512] 0.76
 /// and 1.30. Others were not measured.
+///
+/// There, columns nearly a page apart crowd as well, and more so, as each cuts lines (see [`COLUMNS_BESIDE`]); and so do rows, of bytes and
+/// pairs (see [`Size`]).
 pub(crate) fn suits(plane: &Plane, width: usize, bytes: usize) -> bool {
     if !plane.tables.0.is_empty() {
         return suits_tables(plane, width, bytes);
@@ -71,6 +135,9 @@ pub(crate) fn suits(plane: &Plane, width: usize, bytes: usize) -> bool {
     };
     // Plans of small planes are in a hurry.
     let slots_of_columns = slots(step);
+    if is_zen3() {
+        return fits(plane, width) && suits_zen3(plane, step, width, bytes);
+    }
     if slots_of_columns > MOST || !is_zen() || !fits(plane, width) {
         return false;
     }
@@ -82,10 +149,6 @@ pub(crate) fn suits(plane: &Plane, width: usize, bytes: usize) -> bool {
     let rows = plane.rows.len.min(STRIP) > ROOM * slots(pitch);
     let second = Caches::of_this_cpu().second;
     let single = slots_of_columns == 1;
-    if is_zen3() {
-        let words = rows && bytes >= second / 4;
-        return single && (words && lines >= 8 || width <= 2 && lines >= 16);
-    }
     if !is_zen5() {
         let slim = width <= 2 && (LINE / 2..=LINE).contains(&(plane.columns.len * width));
         return lines >= 16 && single && (slim || rows && bytes >= second / 4 && width != 2);
@@ -96,6 +159,22 @@ pub(crate) fn suits(plane: &Plane, width: usize, bytes: usize) -> bool {
         8.. => rows && bytes >= second && width >= 4,
         _ => false,
     }
+}
+
+/// The same on a Zen 3, of columns so far apart.
+fn suits_zen3(plane: &Plane, step: isize, width: usize, bytes: usize) -> bool {
+    let Some(pitch) = plane.rows.single_stride() else {
+        return false;
+    };
+    let columns = (LINE / width).min(plane.columns.len);
+    let much = bytes >= Caches::of_this_cpu().second / 4;
+    let rows = || plane.rows.len.min(STRIP) > ROOM * slots(pitch);
+    if slots(step) == 1 {
+        return width <= 2 && columns >= 16 || much && columns >= 8 && width <= 4 && rows();
+    }
+    let beside = width <= 4 && columns >= 16 && near_page(step, COLUMNS_BESIDE);
+    let halves = width == 1 && columns >= 32 && near_page(step.wrapping_mul(2), 2 * BESIDE);
+    much && (beside || halves || copies(plane, width))
 }
 
 /// The same of a plane with tables of its places: whether rows push each other out, and columns too.
@@ -138,7 +217,11 @@ pub(crate) fn fits(plane: &Plane, width: usize) -> bool {
 }
 
 #[repr(align(64))]
-struct Staging(MaybeUninit<[u8; COLUMNS * PITCH]>);
+struct Staging(MaybeUninit<[u8; STAGE]>);
+
+/// Rows of two lines, as many as a vector has elements.
+#[repr(align(64))]
+struct Rows(MaybeUninit<[[u8; PITCH]; LINE]>);
 
 /// Moves a plane with ordinary stores.
 ///
@@ -152,6 +235,7 @@ pub(crate) struct Crowded<V, O, const W: usize, R, C> {
     pub(crate) columns: C,
     pub(crate) height: usize,
     pub(crate) breadth: usize,
+    pub(crate) size: Size,
     pub(crate) vector: PhantomData<V>,
 }
 
@@ -172,42 +256,80 @@ where
             columns: columns_from,
             height,
             breadth,
+            size,
             ..
         } = *self;
         let n = V::BYTES / W;
+        let pitch = size.pitch();
         let mut stage = Staging(MaybeUninit::uninit());
         let stage = stage.0.as_mut_ptr().cast::<u8>();
-        for q in (0..breadth).step_by(COLUMNS) {
+        let mut copied = Rows(MaybeUninit::uninit());
+        let copied = Steps {
+            base: copied.0.as_mut_ptr().cast::<u8>(),
+            step: PITCH as isize,
+        };
+        // Of rows that are copied there are a vector or more.
+        let least = if size.copies { n } else { 16 / W };
+        assert!(size.columns.max(least) * pitch <= STAGE && n * W <= size.run);
+        assert!(!size.copies || size.columns.max(least) * W <= PITCH && breadth >= least);
+        for q in (0..breadth).step_by(size.columns) {
             // The last block is moved back to be whole vectors, if need be; some elements are then written twice.
-            let columns = COLUMNS.min(breadth - q).max(16 / W);
+            let columns = size.columns.min(breadth - q).max(least);
             let q = q.min(breadth - columns);
-            for p in (0..height).step_by(RUN / W) {
-                let rows = (RUN / W).min(height - p).max(n);
+            for p in (0..height).step_by(size.run / W) {
+                let rows = (size.run / W).min(height - p).max(n);
                 let p = p.min(height - rows);
                 // SAFETY: rows p..p + rows and columns q..q + columns are of the plane, no fewer than a vector and 16 bytes have
-                // elements. The stage, which is no part of either side, has room for them: `columns` is at most `COLUMNS`, as 16
-                // bytes have no more, and `rows` at most those of a run, as no vector is longer. Vectors that are copied lie in the
+                // elements, or a vector and another where rows are copied. The stage, which is no part of either side, has room for them, as
+                // was seen: there are no more columns than `size` and `least` say, and no more rows than those of a run, as no vector is
+                // longer. There is room for a vector of rows, too, of so many columns. Vectors that are copied lie in these rows, and in the
                 // `rows * W` bytes of a column that the tile has written, and in as many of the destination's.
                 unsafe {
                     let of = rows_from(from.add(q * W), p);
                     let staged = Steps {
                         base: stage,
-                        step: PITCH as isize,
+                        step: pitch as isize,
                     };
-                    tile::<V, W, false>(of, rows, staged, columns, order, |_| ());
+                    if size.copies {
+                        let mut r = 0;
+                        while r < rows {
+                            r = r.min(rows - n);
+                            for i in 0..n {
+                                copy::<V>(of.at(r + i), copied.at(i).cast_mut(), columns * W);
+                            }
+                            let staged = Steps {
+                                base: stage.add(r * W),
+                                ..staged
+                            };
+                            tile::<V, W, false>(copied, n, staged, columns, order, |_| ());
+                            r += n;
+                        }
+                    } else {
+                        tile::<V, W, false>(of, rows, staged, columns, order, |_| ());
+                    }
                     let places = columns_from(to.add(p * W), q);
                     for c in 0..columns {
-                        let (staged, to) = (stage.add(c * PITCH), places.at(c).cast_mut());
-                        let mut done = 0;
-                        while done < rows * W {
-                            done = done.min(rows * W - V::BYTES);
-                            V::load(staged.add(done)).store(to.add(done));
-                            done += V::BYTES;
-                        }
+                        copy::<V>(staged.at(c), places.at(c).cast_mut(), rows * W);
                     }
                 }
             }
         }
+    }
+}
+
+/// Copies so many bytes by vectors, of which the last one is moved back to be whole.
+///
+/// # Safety
+///
+/// There are no fewer bytes than a vector has, readable here and writable there, apart. The CPU has `V`.
+#[inline(always)]
+unsafe fn copy<V: Vector>(from: *const u8, to: *mut u8, bytes: usize) {
+    let mut done = 0;
+    while done < bytes {
+        done = done.min(bytes - V::BYTES);
+        // SAFETY: a vector from `done` on is part of these bytes. The CPU has `V`.
+        unsafe { V::load(from.add(done)).store(to.add(done)) };
+        done += V::BYTES;
     }
 }
 
@@ -247,10 +369,10 @@ mod tests {
         assert!(!super::crowds(1, &[run]));
     }
 
-    /// Of so many rows and columns, with a gap behind each, that lie in order or the other way round.
-    fn moves(width: usize, (height, breadth): (usize, usize), backwards: bool) {
+    /// Of so many rows and columns, rows so many bytes apart and with a gap behind each, that lie in order or the other way round.
+    fn moves(width: usize, (height, breadth): (usize, usize), row: usize, backwards: bool) {
         const GAP: usize = 3;
-        let (row, column) = ((breadth + GAP) * width, (height + GAP) * width);
+        let column = (height + GAP) * width;
         let source: Vec<u8> = (0..height * row)
             .map(|i| (i * 37 + i / 251) as u8)
             .collect();
@@ -295,8 +417,30 @@ mod tests {
     fn crowded_planes_are_moved() {
         for size in [(64, 16), (67, 19), (128, 64), (513, 65), (1031, 131)] {
             for width in [1, 2, 4, 8, 16] {
-                moves(width, size, false);
-                moves(width, size, true);
+                let row = (size.1 + 3) * width;
+                moves(width, size, row, false);
+                moves(width, size, row, true);
+            }
+        }
+    }
+
+    /// Rows a page apart, and nearly so: such of bytes and pairs are copied on a Zen 3.
+    #[test]
+    fn crowded_rows_are_moved() {
+        for row in [4092, 4096, 4100] {
+            for (width, size) in [
+                (1, (65, 64)),
+                (1, (131, 129)),
+                (1, (513, 331)),
+                (2, (129, 127)),
+                (2, (67, 197)),
+                (4, (67, 97)),
+            ] {
+                let (rows, columns) = (Axis::new(size.0, row), Axis::new(size.1, 5000));
+                let plane = Plane::streaming(rows, columns, false);
+                assert_eq!(Size::of(&plane, width).copies, is_zen3() && width <= 2);
+                moves(width, size, row as usize, false);
+                moves(width, size, row as usize, true);
             }
         }
     }
@@ -408,9 +552,27 @@ mod tests {
             ((4096, 33), 2, (66, 4096), MIB / 4, (true, false, true)),
             ((4096, 15), 1, (15, 4096), MIB / 16, (false, false, false)),
             ((32, 4096), 1, (4096, 4096), MIB / 8, (false, false, false)),
-            ((512, 128), 8, (1024, 4096), MIB / 2, (false, false, true)),
-            ((512, 512), 8, (4096, 4096), 2 * MIB, (true, false, true)),
+            ((512, 128), 8, (1024, 4096), MIB / 2, (false, false, false)),
+            ((512, 512), 8, (4096, 4096), 2 * MIB, (true, false, false)),
             ((512, 512), 16, (8192, 8192), 4 * MIB, (false, false, false)),
+            // Nearly a page apart, and half of one.
+            ((1021, 900), 4, (3600, 4084), 4 * MIB, (false, false, true)),
+            ((1020, 900), 4, (3600, 4080), 4 * MIB, (false, false, false)),
+            ((1021, 15), 4, (60, 4084), MIB, (false, false, false)),
+            ((511, 900), 8, (7200, 4088), 4 * MIB, (false, false, false)),
+            ((4108, 900), 1, (900, 4108), 4 * MIB, (false, false, true)),
+            ((4109, 900), 1, (900, 4109), 4 * MIB, (false, false, false)),
+            ((4095, 33), 1, (33, 4095), MIB / 16, (false, false, false)),
+            ((2052, 900), 1, (900, 2052), MIB, (false, false, true)),
+            ((2053, 900), 1, (900, 2053), MIB, (false, false, false)),
+            ((1025, 900), 2, (1800, 2050), MIB, (false, false, false)),
+            // Rows of bytes and pairs alone.
+            ((900, 4095), 1, (4095, 900), 4 * MIB, (false, false, true)),
+            ((900, 2050), 2, (4100, 1800), 4 * MIB, (false, false, true)),
+            ((900, 2051), 2, (4102, 1800), 4 * MIB, (false, false, false)),
+            ((64, 4095), 1, (4095, 900), 4 * MIB, (false, false, false)),
+            ((900, 63), 1, (4095, 900), 4 * MIB, (false, false, false)),
+            ((900, 1023), 4, (4092, 3600), 4 * MIB, (false, false, false)),
         ];
         for ((height, breadth), width, (row, column), bytes, (zen5, zen4, zen3)) in cases {
             let rows = Axis::new(height, row);

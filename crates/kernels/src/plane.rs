@@ -20,7 +20,7 @@ use std::ptr::NonNull;
 
 use crate::around::Around;
 use crate::axis::{Axis, Pointers};
-use crate::cached::cached;
+use crate::cached::{Ways, cached};
 use crate::order::{Mixed, Order, Same};
 use crate::packed::{self, PACKED, Packed};
 use crate::pieces::{MaybeRoom, NoRoom, Room};
@@ -68,8 +68,8 @@ pub(crate) struct Plane {
     pub(crate) far: bool,
     /// Whether it is written by way of a [stage](crate::crowded).
     pub(crate) crowded: bool,
-    /// Whether all squares of a line of rows are moved before those below, if it is moved by ordinary stores.
-    pub(crate) whole_lines: bool,
+    /// How it is moved by ordinary stores.
+    pub(crate) ways: Ways,
     /// Whether it streams, and the whole of which it may be a part is more than the last-level cache holds.
     pub(crate) large: bool,
     /// Whether its rows are read in [pieces](crate::pieces); they have a line or more.
@@ -390,7 +390,7 @@ impl Plane {
             stream: true,
             far: false,
             crowded: false,
-            whole_lines: false,
+            ways: Ways::default(),
             large: true,
             pieced,
             most: PACKED,

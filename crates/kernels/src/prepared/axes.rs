@@ -3,7 +3,7 @@
 use super::{find, turn};
 use crate::around::Around;
 use crate::axis::Axis;
-use crate::cached;
+use crate::cached::Ways;
 use crate::cell::{Cell, short_run, whole};
 use crate::crowded;
 use crate::nest::{Loop, Loops};
@@ -154,7 +154,7 @@ pub(super) fn plane(
             stream,
             far,
             crowded: false,
-            whole_lines: false,
+            ways: Ways::default(),
             large,
             pieced: false,
             most: if stream { packed_rows(width) } else { 0 },
@@ -169,7 +169,7 @@ pub(super) fn plane(
     // A plane that streams would rather know what is next.
     if !stream {
         plane.around = Around::take(outer);
-        plane.whole_lines = cached::takes_lines(&plane, width);
+        plane.ways = Ways::of(&plane, width);
         plane.list();
         plane.crowded = crowded::suits(&plane, width, bytes);
     }
