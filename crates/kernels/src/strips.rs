@@ -23,6 +23,8 @@ use stage::{Stage, staged};
 pub(crate) const STRIP: usize = 128;
 /// or of a strip of bytes that is walked, so that what it writes to a column is not too short.
 const TALL: usize = 2 * STRIP;
+/// The most of all: of bytes that are [staged](stage).
+const MOST: usize = 4 * STRIP;
 /// Lines of a column that a strip of rows writes at most if these are followed one by one: as many are written as fast as
 /// more, and fewer rows leave more room in the caches.
 const LINES: usize = 4;
@@ -189,12 +191,12 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize, const STREAM: bool> Work
         let least = if onward { STRIP } else { 0 };
         let most = block.map_or_else(|| strip::<W>(plane).max(least), |block| block.rows);
         let strip = even(end - first, most, line);
-        let (mut from, mut next) = (Pointers::<TALL>::new(), Pointers::<TALL>::new());
+        let (mut from, mut next) = (Pointers::<MOST>::new(), Pointers::<MOST>::new());
         let mut to = Pointers::<COLUMNS>::new();
         let mut down = plane.rows.cursor(first);
         next.take(&mut down, source, strip.min(end - first));
         let (bytes, large) = (columns * W, STREAM && plane.large);
-        let pieces = room.pieces::<TALL>(strip, LINE);
+        let pieces = room.pieces::<MOST>(strip, LINE);
         if let Some(pieces) = &pieces {
             // SAFETY: all bytes of these rows are readable, and a line of each, as `pieced` says; the CPU has `V`.
             unsafe { pieces.begin::<V>(&next, bytes) };

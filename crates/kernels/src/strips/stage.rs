@@ -3,7 +3,7 @@
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use super::{Block, STRIP, TALL};
+use super::{Block, STRIP};
 use crate::block::{Places, Steps, tile};
 use crate::crowded::slots;
 use crate::order::Order;
@@ -22,9 +22,20 @@ const BROAD: usize = 4;
 /// in bytes, as f64[4096,4096] took 17.3 ms so, and 20.0 by single ones, f32[4096,4096] 9.7 and 9.9,
 const BROAD_APART: usize = 32 << 10;
 /// and the least bytes of an element then: u8[1280,90000] took 32 and 19. Shorter ones have a line of
-/// twice as many rows, asked for one row after the other: bf16[64,512,40,40] to NHWC took 11.7 ms by as many as the broad ones have, a line
+/// more rows, asked for one row after the other: bf16[64,512,40,40] to NHWC took 11.7 ms by as many as the broad ones have, a line
 /// of each in turn, and 9.4 so, u16[320,200,1000] reversed 16.7 and 13.3; f32[4096,4096] 7.8 and 8.7.
 const BROAD_WIDTH: usize = 4;
+/// Bytes of a column that are streamed at once then. u8[4096,4096] took 3.14 ms by 256 and 2.76 so, u8[4096,20000] 11.4 and 9.5,
+/// u8[12288,6000] 10.3 and 8.9, by two threads 8.0 and 5.9, 5.7 and 4.9; u8[6144,8000] by as many, 768 and 1024 5.6, 6.7 and 7.2.
+const RUN: usize = 512;
+
+/// How many rows of elements of so many bytes a block has, and how many lines of each at most.
+const fn most(width: usize) -> (usize, usize) {
+    match width < BROAD_WIDTH {
+        true => (RUN / width, 1),
+        false => (STRIP, BROAD),
+    }
+}
 
 /// The size of blocks that are put together in a stage before they are streamed; `None` where that is not so.
 pub(super) fn staged<V: Vector, const W: usize, const STREAM: bool>(
@@ -41,7 +52,7 @@ pub(super) fn staged<V: Vector, const W: usize, const STREAM: bool>(
     let broad = W >= BROAD_WIDTH && plane.rows.first_stride().unsigned_abs() >= BROAD_APART;
     let narrow = W < BROAD_WIDTH;
     Some(Block {
-        rows: if narrow { TALL } else { STRIP },
+        rows: most(W).0,
         lines: if broad { BROAD } else { 1 },
         in_turn: !broad && !narrow,
     })
@@ -54,17 +65,14 @@ pub(super) struct Stage(MaybeUninit<[u8; STAGE]>);
 /// Bytes of it: columns of a block, each with a line more at most.
 const STAGE: usize = {
     // By the widths of elements.
-    let (mut width, mut most) = (1, 0);
+    let (mut width, mut room) = (1, 0);
     while width <= 16 {
-        let (rows, lines) = match width < BROAD_WIDTH {
-            true => (TALL, 1),
-            false => (STRIP, BROAD),
-        };
+        let (rows, lines) = most(width);
         let bytes = (rows * width + LINE) * (lines * LINE / width);
-        most = if bytes > most { bytes } else { most };
+        room = if bytes > room { bytes } else { room };
         width *= 2;
     }
-    most
+    room
 };
 
 impl Stage {
@@ -126,13 +134,10 @@ mod tests {
     fn staged_tiles_are_transposed() {
         fn check<const W: usize>() {
             let line = LINE / W;
-            let (most, lines) = match W < BROAD_WIDTH {
-                true => (TALL, 1),
-                false => (STRIP, BROAD),
-            };
+            let (high, lines) = most(W);
             for (height, breadth) in [
-                (most, lines * line),
-                (most - line, lines * line - 1),
+                (high, lines * line),
+                (high - line, lines * line - 1),
                 (line, line),
                 (Narrow::BYTES / W, 16 / W),
             ] {
@@ -177,7 +182,8 @@ mod tests {
 
     #[test]
     fn columns_that_share_slots_are_staged_on_a_zen_3() {
-        let (broad, high, tall) = ((STRIP, BROAD, false), (STRIP, 1, true), (TALL, 1, false));
+        let (broad, high, tall) = ((STRIP, BROAD, false), (STRIP, 1, true), (256, 1, false));
+        let taller = (512, 1, false);
         // Bytes of an element, from a row to the next, and from a column to the next; and rows and lines, if staged, and whether these are
         // asked for a line of each row in turn.
         let cases = [
@@ -191,7 +197,7 @@ mod tests {
             (16, 80_000, 26_624, None),
             (2, 300_000, 14_848, Some(tall)),
             (2, 300_000, 14_592, None),
-            (1, 90_000, 1_280, Some(tall)),
+            (1, 90_000, 1_280, Some(taller)),
             (1, 90_000, 640, None),
         ];
         for (width, apart, pitch, block) in cases {
