@@ -120,12 +120,12 @@ const PITCH: usize = 3 * LINE;
 /// On older ones only where columns share a single slot: of bytes and pairs rows of half a line to a line, of bytes and words also
 /// longer ones that push each other out. On a Zen 4 u16[65536,24] 0.34 and 0.13, u8[8192,33] 0.049 and 0.015, but u8[8192,24] 0.010
 /// and 0.011, u16[4096,65] 0.027 and 0.030; f32[1024,1024] 0.216 and 0.196, u8[4096,1024] 0.29 and 0.23, but u16[1024,1024] 0.104 and
-/// 0.117, f32[512,512] 0.034 and 0.041. On a Zen 3 all that share a single slot, but words only where rows push each other out: u8[4096,1000]
-/// 0.80 and 0.41, u16[4096,65] 0.060 and 0.038, f64[512,512] 0.21 and 0.12; of two slots u8[2048,2048] 0.62 and 0.66, f32[8,512,512] 0.76
-/// and 1.30. Others were not measured.
+/// 0.117, f32[512,512] 0.034 and 0.041.
 ///
-/// There, columns nearly a page apart crowd as well, and more so, as each cuts lines (see [`COLUMNS_BESIDE`]); and so do rows, of bytes and
-/// pairs (see [`Size`]).
+/// On a Zen 3 bytes and pairs that share a single slot, and words where rows push each other out as well: u8[4096,1000] 0.80 and 0.41,
+/// u16[4096,65] 0.060 and 0.038, f32[1024,1024] 0.43 and 0.26, but f32[1024,901] 0.21 and 0.25, f64[1024,1024] 0.48 and 0.53; of two slots
+/// bytes alone, u8[2048,901] 0.185 and 0.150, but f32[8,512,512] 0.76 and 1.30. There, columns nearly a page apart crowd as well, and more
+/// so, as each cuts lines (see [`COLUMNS_BESIDE`]); and so do rows, of bytes and pairs (see [`Size`]). Others were not measured.
 pub(crate) fn suits(plane: &Plane, width: usize, bytes: usize) -> bool {
     if !plane.tables.0.is_empty() {
         return suits_tables(plane, width, bytes);
