@@ -9,8 +9,8 @@ use std::ptr::NonNull;
 
 use crate::ahead::AHEAD;
 use crate::around::Each;
-use crate::block::{Places, Steps, Table, block, square, squares};
-use crate::crowded::{self, BESIDE, Crowded, ROOM, near_page, slots};
+use crate::block::{Parted, Steps, Table, block, square, squares};
+use crate::crowded::{self, BESIDE, Crowded, ROOM, near_half_page, slots};
 use crate::narrow::{Elements, narrow};
 use crate::oblong::Oblong;
 use crate::order::Order;
@@ -81,7 +81,7 @@ pub(crate) unsafe fn cached<S: Set, O: Order, const W: usize>(plane: &Plane, ord
 ///
 /// As `plane::run`, for elements of `W` bytes; `rows` and `columns` give the places from one on, which are `strides` apart
 /// where these are known.
-unsafe fn known<S: Set, O: Order, const W: usize, A: Places, B: Places>(
+unsafe fn known<S: Set, O: Order, const W: usize, A: Parted, B: Parted>(
     plane: &Plane,
     order: O,
     at: &At,
@@ -190,10 +190,7 @@ impl Ways {
     /// measured.
     pub(crate) fn of(plane: &Plane, width: usize) -> Ways {
         let pitch = plane.rows.first_stride();
-        let crowd = || {
-            plane.rows.len > LINE
-                && (near_page(pitch, BESIDE) || near_page(pitch.wrapping_mul(2), 2 * BESIDE))
-        };
+        let crowd = || plane.rows.len > LINE && near_half_page(pitch, BESIDE);
         Ways {
             lines: takes_lines(plane, width),
             quiet: is_zen3() && (width == 1 || plane.columns.len * width < SHORT),
@@ -342,8 +339,8 @@ where
     O: Order,
     R: Fn(*const u8, usize) -> A + Copy,
     C: Fn(*const u8, usize) -> B + Copy,
-    A: Places,
-    B: Places,
+    A: Parted,
+    B: Parted,
 {
     /// Moves some columns, strip by strip of so many rows.
     ///
@@ -459,8 +456,8 @@ where
 /// The CPU has `V`, and the square is of the plane.
 #[inline(always)]
 unsafe fn moved<V: Vector, O: Order, D: Beside, const W: usize>(
-    rows: &impl Places,
-    columns: &impl Places,
+    rows: &impl Parted,
+    columns: &impl Parted,
     first: usize,
     order: O,
     ways: Ways,
@@ -500,8 +497,8 @@ where
     O: Order,
     R: Fn(*const u8, usize) -> A + Copy,
     C: Fn(*const u8, usize) -> B + Copy,
-    A: Places,
-    B: Places,
+    A: Parted,
+    B: Parted,
 {
     #[inline(always)]
     unsafe fn each(&mut self, from: *const u8, to: *mut u8) {
