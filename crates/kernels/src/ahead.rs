@@ -154,13 +154,14 @@ impl<'a> Ahead<'a> {
         }
     }
 
-    /// The lines of the next block, which has `bytes` of each row from `start` on: of the next strip's rows if this one's end before. A
-    /// line that it shares with the block before was asked for with that one.
+    /// The lines of the next block, which has `bytes` of each row from `start` on, so many rows abreast: of the next strip's rows if this
+    /// one's end before. A line that it shares with the block before was asked for with that one.
     #[inline(always)]
     pub(crate) fn block(
         &self,
         start: usize,
         bytes: usize,
+        abreast: usize,
     ) -> Asked<impl Fn(usize, usize) -> *const u8> {
         let (rows, start) = match start < self.end {
             true => (self.from, start),
@@ -176,7 +177,7 @@ impl<'a> Ahead<'a> {
             _ => (lines, start + LINE - 1),
         };
         let last = self.end - 1;
-        Asked::new(rows.len(), lines, move |row, line| {
+        Asked::new(rows.len(), lines, abreast, move |row, line| {
             rows[row].wrapping_add((start + line * LINE).min(last))
         })
     }
@@ -365,7 +366,7 @@ mod tests {
             // The first block of this strip was asked for by the one before it.
             let mut lines = Vec::new();
             for offset in (0..end).step_by(bytes) {
-                let asked = ahead.block(offset + bytes, bytes);
+                let asked = ahead.block(offset + bytes, bytes, 1);
                 asked.each_until(asked.share(1), |line| lines.push(line as usize / LINE));
             }
             let (of_next, of_this): (Vec<_>, Vec<_>) = lines

@@ -253,7 +253,7 @@ impl<V: Vector> Work for Blocks<'_, V> {
             };
             // A piece that cuts lines has one more.
             let lines = hop.piece.div_ceil(LINE) + 1;
-            let asked = Asked::new(hop.pieces.len(), lines, |piece, line| {
+            let asked = Asked::new(hop.pieces.len(), lines, 1, |piece, line| {
                 let place = upcoming.wrapping_offset(hop.pieces[piece]);
                 place.wrapping_add((line * LINE).min(hop.piece - 1))
             });

@@ -53,7 +53,9 @@ struct Block {
     rows: usize,
     /// Lines of each row.
     lines: usize,
-    /// Whether a line of each row in turn is asked for, some way ahead; otherwise those of the next block are, one row after the other.
+    /// Of how many rows of the next block a line each is asked for in turn; a power of two.
+    abreast: usize,
+    /// Whether a line of each row of this block is asked for instead, some way ahead.
     in_turn: bool,
 }
 
@@ -187,6 +189,7 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize, const STREAM: bool> Work
         };
         let block = staged.or(direct);
         let group = line * block.map_or(1, |block| block.lines);
+        let abreast = block.map_or(1, |block| block.abreast);
         // Rows of a run need not be followed.
         let least = if onward { STRIP } else { 0 };
         let most = block.map_or_else(|| strip::<W>(plane).max(least), |block| block.rows);
@@ -259,7 +262,7 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize, const STREAM: bool> Work
                                     |r| bring(&feed, &ahead, r, q * W),
                                 );
                             } else {
-                                let asked = ahead.block((q + breadth) * W, group * W);
+                                let asked = ahead.block((q + breadth) * W, group * W, 1);
                                 let share = asked.share(count);
                                 stage.tile::<V, W>(
                                     rows,
@@ -273,7 +276,7 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize, const STREAM: bool> Work
                             }
                         } else if Self::DIRECT && direct.is_some() {
                             let parts = breadth.div_ceil(line);
-                            let asked = ahead.block((q + breadth) * W, group * W);
+                            let asked = ahead.block((q + breadth) * W, group * W, abreast);
                             // With those before lines, the first block on lines was asked for.
                             let share = if on_lines || q + breadth == columns {
                                 asked.share(parts * count)

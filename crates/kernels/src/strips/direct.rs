@@ -1,20 +1,20 @@
 //! Blocks that have several lines of each row and are written as they are made: how large they are.
 
-use super::{Block, STRIP, TALL, even};
+use super::{Block, TALL, even};
+use crate::asked::ABREAST;
 use crate::plane::Plane;
 use crate::simd::LINE;
-use crate::tuning::is_zen3;
+use crate::tuning::{FAR, is_zen3};
 
 /// The most columns of a block.
 pub(super) const COLUMNS: usize = 1024;
-/// Rows of a block that has all of each row,
-const WHOLE_ROWS: usize = 64;
-/// and the most lines of these: of longer ones it has [`PART`] lines.
+/// Rows of a block,
+const ROWS: usize = 64;
+/// and the most lines of a row that one has whole where rows lie side by side, so that a block is one run;
 const WHOLE: usize = 64;
-/// Where rows have others between them, it has all of those of up to so many lines that lie so many bytes apart at most.
-const NEAR: (usize, usize) = (40, 64 << 10);
-/// Lines of each row in a block that has a part of them.
-const PART: usize = 4;
+/// of longer rows, and of others, it has at most so many. The 57 permutations of the HPTT paper reached 0.80 of memcpy so, 0.80 by 8 lines
+/// of 128 rows, 0.79 by 4 of those.
+const PART: usize = 16;
 /// So many rows are as fast by a line of each in turn: f32[32,512,56,56] to T(16,1,1) took 13.2 ms so, and 14.9 by blocks of four.
 const FOLLOWED: usize = 16;
 
@@ -28,29 +28,39 @@ const FAR_APART: (usize, usize) = (128 << 10, 32 << 10);
 /// And the fewest rows so far apart.
 const FAR_ROWS: usize = 100;
 
+/// The least bytes of an element whose rows have blocks, too, where they cut lines and lie [`FAR`] apart: f32[304,100001] to columns
+/// took 16.5 ms by a line of each row in turn and 10.3 so, f64[400,60001] 23.3 and 15.6, f32[80,75,75,95] reversed 24.7 and 16.7;
+/// u16[160,300001] 7.5 and 9.0, and where rows lie nearer, f32[5008,8001] 13.7 and 15.5.
+const FAR_WIDTH: usize = 4;
+
 /// The size of blocks that have more than one line of each row and are written as they are made; `None` where a line of each row in
 /// turn is better.
 ///
-/// The next block's lines are asked for one row after the other, evenly while this one is transposed: a Zen 3 brings a line of each of
-/// more than sixteen rows in turn at half the speed of memory. Where rows follow one another, or nearly so, and are not long, a block has
-/// all of each, and is one run of the source; elsewhere four lines of more rows. ms on one thread, with one line of each row in turn, or
-/// eight that were asked for a row at a time, and now: f32[15,15,15,32,15,32] to {3,5,1,4,0,2} 22.8 and 15.7, f32[28,28,4,48,352] to
-/// {3,1,4,0,2} 23.1 and 15.4, f32[355,384,384] to {1,2,0} 21.5 and 15.0; f32[384,355,384] reversed 22.5 and 16.2, f32[7264,7264] to
-/// columns 18.6 and 16.6, c128[2004,3000] 10.5 and 7.5. Of all permutations of the HPTT paper the geometric mean of memcpy's
-/// speed was 0.67 and is 0.76, by two threads 1.26 and 1.35; of 29 other arrays 0.95 and 1.10, 1.06 and 1.18.
+/// The next block's lines are asked for evenly while this one is transposed: a Zen 3 brings a line of each of more than sixteen rows in
+/// turn at half the speed of memory. Where rows follow one another, and are not long, a block has all of each, and is one run of the
+/// source, asked for from front to back; elsewhere it has some lines of each row, asked for some rows [abreast](ABREAST). ms on one
+/// thread with one line of each row in turn, and by blocks: f32[15,15,15,32,15,32] to {3,5,1,4,0,2} 22.8 and 15.7, f32[28,28,4,48,352]
+/// to {3,1,4,0,2} 23.1 and 15.4, f32[355,384,384] to {1,2,0} 21.5 and 15.0; where lines were asked for one row after the other, and
+/// now: f32[75,96,75,96] to {1,3,0,2} 20.3 and 15.1, f32[2320,59,384] reversed 19.0 and 15.1, f32[15,15,112,15,5,32] to {2,3,0,4,5,1}
+/// 21.6 and 18.0. Of all permutations of the HPTT paper the geometric mean of memcpy's speed was 0.67 with lines in turn, 0.75 with
+/// one row after the other, and is 0.81.
 ///
-/// Long rows that cut lines are read in turn, f32[5008,8001] to columns 13.1 and 16.2, and bytes mostly, u8[8000,9024] 9.1 and 11.3.
+/// Bytes are read in turn mostly, u8[8000,9024] 9.1 and 11.3.
 pub(super) fn direct<const W: usize>(plane: &Plane) -> Option<Block> {
     if !is_zen3() {
         return None;
     }
     let bytes = plane.columns.len * W;
-    let lines = bytes.div_ceil(LINE);
+    let all = bytes.div_ceil(LINE);
     let apart = plane.rows.first_stride().unsigned_abs();
     let beside = plane.rows.side_by_side(bytes) > 1;
     let block = |rows, lines| Block {
         rows,
         lines,
+        abreast: match beside && lines == all {
+            true => 1,
+            false => ABREAST,
+        },
         in_turn: false,
     };
     let block = if W == 1 {
@@ -58,17 +68,19 @@ pub(super) fn direct<const W: usize>(plane: &Plane) -> Option<Block> {
         let far = apart >= FAR_APART.0
             && columns >= FAR_APART.1
             && plane.rows.side_by_side(apart) >= FAR_ROWS;
-        match lines {
-            ..=BYTES_WHOLE if beside => block(TALL, lines),
-            _ if far || beside && lines <= BYTES_BESIDE => block(TALL, even(lines, BYTES_PART, 1)),
+        match all {
+            ..=BYTES_WHOLE if beside => block(TALL, all),
+            _ if far || beside && all <= BYTES_BESIDE => block(TALL, even(all, BYTES_PART, 1)),
             _ => return None,
         }
-    } else if lines <= WHOLE && (beside || lines <= NEAR.0 && apart <= NEAR.1) {
-        block(WHOLE_ROWS, even(lines, COLUMNS * W / LINE, 1))
+    } else if all <= WHOLE && beside {
+        block(ROWS, even(all, COLUMNS * W / LINE, 1))
     } else if plane.rows.len > FOLLOWED
-        && (lines <= WHOLE || plane.rows.is_multiple_of(LINE as isize))
+        && (all <= WHOLE
+            || plane.rows.is_multiple_of(LINE as isize)
+            || W >= FAR_WIDTH && apart >= FAR)
     {
-        block(STRIP, even(lines, PART, 1))
+        block(ROWS, even(all, PART, 1))
     } else {
         return None;
     };
@@ -81,39 +93,51 @@ mod tests {
     use crate::axis::Axis;
 
     #[test]
-    fn blocks_have_whole_rows_that_are_near_and_four_lines_of_others_on_a_zen_3() {
-        // Rows, and bytes of each, to the next one, and from a column to the next; and rows and lines of a block of elements of 1, 4 and
-        // 8 bytes.
+    fn blocks_have_whole_rows_that_are_side_by_side_and_some_lines_of_others_on_a_zen_3() {
+        // Rows, and bytes of each, to the next one, and from a column to the next; and rows and lines of a block of elements of 1, 2, 4
+        // and 8 bytes, and whether it is a run.
+        let none = (0, 0, false);
+        let whole = |lines| (64, lines, true);
+        let part = |lines| (64, lines, false);
+        let three = |bytes, other| [bytes, other, other, other];
         let cases = [
             // Side by side,
-            (48, 192, 192, 5_376, [(256, 3), (64, 3), (64, 3)]),
-            (352, 1_024, 1_024, 39_424, [(256, 16), (64, 16), (64, 16)]),
-            (48, 1_408, 1_408, 5_376, [(256, 8), (64, 22), (64, 22)]),
-            (48, 4_096, 4_096, 5_376, [(0, 0), (64, 64), (64, 64)]),
+            (48, 192, 192, 5_376, three((256, 3, true), whole(3))),
+            (352, 1_024, 1_024, 39_424, three((256, 16, true), whole(16))),
+            (48, 1_408, 1_408, 5_376, three((256, 8, false), whole(22))),
+            (
+                48,
+                4_096,
+                4_096,
+                5_376,
+                [none, (64, 32, false), whole(64), whole(64)],
+            ),
+            // longer,
+            (48, 4_160, 4_160, 5_376, three(none, part(13))),
+            (7264, 29_056, 29_056, 29_056, three(none, part(16))),
             // with others between them,
-            (48, 192, 28_800, 5_376, [(0, 0), (64, 3), (64, 3)]),
-            (48, 2_560, 28_800, 5_376, [(0, 0), (64, 40), (64, 40)]),
-            // longer or farther apart,
-            (48, 3_072, 28_800, 5_376, [(0, 0), (128, 4), (128, 4)]),
-            (48, 640, 345_600, 5_376, [(0, 0), (128, 4), (128, 4)]),
-            (48, 4_160, 4_160, 5_376, [(0, 0), (128, 4), (128, 4)]),
+            (48, 192, 28_800, 5_376, three(none, part(3))),
+            (48, 3_072, 28_800, 5_376, three(none, part(16))),
+            (48, 640, 345_600, 5_376, three(none, part(10))),
             (
                 608,
                 4_608,
                 345_600,
                 2_188_800,
-                [(256, 8), (128, 4), (128, 4)],
+                three((256, 8, false), part(15)),
             ),
-            (99, 4_608, 345_600, 2_188_800, [(0, 0), (128, 4), (128, 4)]),
+            (99, 4_608, 345_600, 2_188_800, three(none, part(15))),
             // and such as cut lines.
-            (48, 640, 345_608, 5_376, [(0, 0), (128, 4), (128, 4)]),
-            (48, 4_160, 4_168, 5_376, [(0, 0), (0, 0), (0, 0)]),
+            (48, 640, 345_608, 5_376, three(none, part(10))),
+            (48, 4_160, 4_168, 5_376, three(none, none)),
+            (48, 4_160, 262_152, 5_376, [none, none, part(13), part(13)]),
+            (48, 4_160, 262_136, 5_376, three(none, none)),
             // Few rows,
-            (16, 640, 345_600, 5_376, [(0, 0), (0, 0), (0, 0)]),
-            (17, 640, 345_600, 5_376, [(0, 0), (128, 4), (128, 4)]),
+            (16, 640, 345_600, 5_376, three(none, none)),
+            (17, 640, 345_600, 5_376, three(none, part(10))),
             // a single one, and a single line.
-            (1, 192, 192, 5_376, [(0, 0), (64, 3), (64, 3)]),
-            (48, 64, 64, 5_376, [(0, 0), (0, 0), (0, 0)]),
+            (1, 192, 192, 5_376, three(none, none)),
+            (48, 64, 64, 5_376, three(none, none)),
         ];
         for (rows, row, apart, pitch, blocks) in cases {
             let plane = |width: usize| {
@@ -122,13 +146,15 @@ mod tests {
             };
             let found = [
                 direct::<1>(&plane(1)),
+                direct::<2>(&plane(2)),
                 direct::<4>(&plane(4)),
                 direct::<8>(&plane(8)),
             ];
-            let expected = blocks.map(|(rows, lines)| {
+            let expected = blocks.map(|(rows, lines, run)| {
                 (is_zen3() && lines > 0).then_some(Block {
                     rows,
                     lines,
+                    abreast: if run { 1 } else { ABREAST },
                     in_turn: false,
                 })
             });

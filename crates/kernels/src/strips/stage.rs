@@ -54,6 +54,7 @@ pub(super) fn staged<V: Vector, const W: usize, const STREAM: bool>(
     Some(Block {
         rows: most(W).0,
         lines: if broad { BROAD } else { 1 },
+        abreast: 1,
         in_turn: !broad && !narrow,
     })
 }
@@ -213,6 +214,7 @@ mod tests {
             let expected = expected.map(|(rows, lines, in_turn)| Block {
                 rows,
                 lines,
+                abreast: 1,
                 in_turn,
             });
             assert_eq!(narrow, expected, "{width} bytes, {apart}, {pitch}");
