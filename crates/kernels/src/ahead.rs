@@ -268,6 +268,7 @@ fn crowd(rows: &[*const u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::asked::ABREAST;
 
     /// The lines of rows that are asked for while a strip is walked in blocks of `high` rows, by strip, row and line.
     fn asked(
@@ -356,7 +357,10 @@ mod tests {
             (32, 80, 60, 700, 512),
             (32, 16, 4, 700, 256),
         ];
-        for (rows, after, shift, end, bytes) in cases {
+        let cases = cases
+            .into_iter()
+            .flat_map(|case| [(1, case), (ABREAST, case)]);
+        for (abreast, (rows, after, shift, end, bytes)) in cases {
             let strip = |start: usize, rows: usize| -> Vec<*const u8> {
                 let rows = start..start + rows;
                 rows.map(|row| (row * APART + shift) as *const u8).collect()
@@ -366,7 +370,7 @@ mod tests {
             // The first block of this strip was asked for by the one before it.
             let mut lines = Vec::new();
             for offset in (0..end).step_by(bytes) {
-                let asked = ahead.block(offset + bytes, bytes, 1);
+                let asked = ahead.block(offset + bytes, bytes, abreast);
                 asked.each_until(asked.share(1), |line| lines.push(line as usize / LINE));
             }
             let (of_next, of_this): (Vec<_>, Vec<_>) = lines

@@ -12,6 +12,7 @@ use crate::simd::prefetch;
 /// 128 rows of 512 bytes, 7168 rows of 29056 bytes took 15.9 ms where one row's lines were asked for after the other's, 13.3, 12.5 and 12.2
 /// with those of 4, 8 and 16 rows in turn; while whole lines are streamed, f32[7264,7264] to columns 17.6 ms, 15.8 by 8 and 16.9 by 16.
 pub(crate) const ABREAST: usize = 8;
+
 /// Bits of a part of a line.
 const SHARE: u32 = 16;
 
@@ -34,6 +35,7 @@ pub(crate) struct Asked<P> {
 impl<P: Fn(usize, usize) -> *const u8> Asked<P> {
     #[inline(always)]
     pub(crate) fn new(rows: usize, lines: usize, abreast: usize, place: P) -> Self {
+        debug_assert!(abreast.is_power_of_two());
         Asked {
             place,
             rows,
@@ -64,6 +66,7 @@ impl<P: Fn(usize, usize) -> *const u8> Asked<P> {
         let mut left = count.saturating_sub(self.done.get());
         self.done.set(self.done.get() + left);
         let (mut row, mut line) = (self.row.get(), self.line.get());
+        // One row alone needs no more than this: f32[7264,7264] to columns took a Zen 3 18 ms so, and 23 by the loop below.
         if self.abreast == 1 {
             while left > 0 && row < self.rows {
                 ask((self.place)(row, line));

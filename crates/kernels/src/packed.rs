@@ -211,16 +211,16 @@ where
                     c = c.min(count - breadth);
                     let offset = (q + c) * W - start;
                     let of = Listed { places, offset };
-                    let at = (q + c) * W;
+                    let along = (q + c) * W;
                     if let Some(block) = blocks
-                        && at >= this.end
+                        && along >= this.end
                     {
-                        this = at..(at + block).min(bytes);
+                        this = along..(along + block).min(bytes);
                         let next = ahead.block(this.end, block, ABREAST);
                         let share = next.share(this.len().div_ceil(LINE) * rows);
                         asked = Some((next, share));
                     }
-                    let before = at.saturating_sub(this.start) / LINE * rows;
+                    let done = along.saturating_sub(this.start) / LINE * rows;
                     // SAFETY: all rows and columns q + c.. are of the plane, and readable. `c + breadth` is at most `count`, and that at
                     // most `group`, so many places the list has. Each is one of `in_pages`: a column, and a vector, fit the stage there,
                     // which is no part of either side.
@@ -249,7 +249,7 @@ where
                                 order,
                                 #[inline(always)]
                                 |r| match &asked {
-                                    Some((next, share)) => next.until(share * (before + r.end)),
+                                    Some((next, share)) => next.until(share * (done + r.end)),
                                     None => bring(&feed, &ahead, r, offset),
                                 },
                             );

@@ -262,7 +262,7 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize, const STREAM: bool> Work
                                     |r| bring(&feed, &ahead, r, q * W),
                                 );
                             } else {
-                                let asked = ahead.block((q + breadth) * W, group * W, 1);
+                                let asked = ahead.block((q + breadth) * W, group * W, abreast);
                                 let share = asked.share(count);
                                 stage.tile::<V, W>(
                                     rows,
