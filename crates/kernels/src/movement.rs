@@ -389,11 +389,35 @@ fn streams(nest: &Nest, tuning: &Tuning) -> (bool, bool) {
         Some(_) => Written::Cut,
         None => Written::Lines,
     };
-    let kept = touched < tuning.kept_by_one(written);
+    let repeats = repeats(nest);
+    let kept = match repeats {
+        true => tuning.keeps_repeated(touched, false),
+        false => touched < tuning.kept_by_one(written),
+    };
+    let shared = tuning.keeps(touched)
+        || repeats && tuning.keeps_repeated(touched, true)
+        || separates(nest) && tuning.keeps_separated(touched);
     (
         early || much && (crowds || !kept),
-        early || much && (crowds || !tuning.keeps(touched)),
+        early || much && (crowds || !shared),
     )
+}
+
+/// Whether it writes each element several times, so that the source is little beside the destination.
+fn repeats(nest: &Nest) -> bool {
+    let still = nest.loops.iter().filter(|l| l.source == 0);
+    still.map(|l| l.extent).product::<usize>() >= 3
+}
+
+/// Whether the source is a run of a few elements of each row of the destination: pixels that become planes, or blocks of channels.
+fn separates(nest: &Nest) -> bool {
+    let unit = nest.width as isize;
+    let along = |stride: fn(&Loop) -> isize| nest.loops.iter().find(move |l| stride(l) == unit);
+    let (few, row) = (along(|l| l.source), along(|l| l.destination));
+    few.zip(row).is_some_and(|(few, row)| {
+        let bytes = few.extent * nest.width;
+        bytes <= LINE && row.source == bytes as isize
+    })
 }
 
 /// Bytes of columns from which on, and of their elements, they are left in the caches where they cut lines. On a Zen 5
@@ -426,7 +450,7 @@ fn cut_columns(nest: &Nest) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tuning::{Caches, Stores, is_zen, is_zen5};
+    use crate::tuning::{Caches, Stores, is_zen, is_zen3, is_zen5};
 
     /// Whether one thread and two stream `rows` by `columns` to columns that begin `step` elements apart.
     fn streams(
@@ -455,6 +479,40 @@ mod tests {
         };
         let made = Move::tuned(width, 0, 0, &loops, &tuning).expect("a transpose");
         [made.streams_on(1), made.streams_on(2)]
+    }
+
+    /// What a thread and two leave in the caches of a Zen 3 beyond what they leave of other moves: up to three quarters of the last one and
+    /// three times that where elements are repeated, and up to seven eighths by two where a run is separated into a few rows.
+    #[test]
+    fn more_of_what_is_repeated_and_separated_stays_in_the_caches_of_a_zen_3() {
+        let last = Caches::of_this_cpu().last;
+        let of = |width: usize, loops: [(usize, isize, isize); 2]| {
+            let loops = loops.map(|(extent, source, destination)| Loop {
+                extent,
+                source,
+                destination,
+            });
+            let made = Move::tuned(width, 0, 0, &loops, &Tuning::default()).expect("a move");
+            [made.streams_on(1), made.streams_on(2)]
+        };
+        let zen3 = is_zen3();
+        for (part, stays) in [
+            (last / 16 * 11, [true, true]),
+            (last / 16 * 13, [false, true]),
+            (last / 16 * 47, [false, true]),
+            (last / 16 * 49, [false, false]),
+        ] {
+            let rows = of(4, [(part / 20_012, 4, 20_012), (5003, 0, 4)]);
+            assert_eq!(rows, stays.map(|stays| !(stays && zen3)), "{part} bytes");
+        }
+        for (part, stays) in [(last / 16 * 13, true), (last / 16 * 15, false)] {
+            let len = part / 12;
+            let planes = of(4, [(3, 4, 4 * len as isize), (len, 12, 4)]);
+            assert_eq!(planes, [true, !(stays && zen3)], "{part} bytes");
+            // The way back streams.
+            let pixels = of(4, [(3, 4 * len as isize, 4), (len, 4, 12)]);
+            assert_eq!(pixels, [true, true], "{part} bytes");
+        }
     }
 
     /// Runs of one and a half times the bytes from which on a move streams, but short ones on a Zen 5; not of two and a half times.

@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 use crate::ahead::{AHEAD, Ahead};
 use crate::asked::ABREAST;
 use crate::axis::{Axis, Pointers};
-use crate::block::{Listed, Places, block, tile};
+use crate::block::{Listed, Places, block, ragged};
 use crate::order::Order;
 use crate::pen::Pen;
 use crate::pieces::{MaybeRoom, bring, places};
@@ -183,6 +183,7 @@ where
         if !(end as usize).is_multiple_of(LINE) {
             own(end);
         }
+        let one_run = plane.columns.single_stride() == Some(column as isize);
         let mut walk = plane.columns.cursor(0);
         // The columns that are staged, and those that were before.
         let (mut to, mut before) = (Pointers::<LINE>::new(), Pointers::<LINE>::new());
@@ -241,7 +242,7 @@ where
                                 b += 16 / W;
                             }
                         } else {
-                            tile::<V, W, false>(
+                            ragged::<V, W>(
                                 of,
                                 rows,
                                 to,
@@ -261,7 +262,7 @@ where
                     before.clone_from(&to);
                 }
                 // SAFETY: these columns are staged.
-                unsafe { copy_columns(&mut pen, other, &before, column) };
+                unsafe { copy_columns(&mut pen, other, &before, column, one_run) };
                 before.clone_from(&to);
                 q += count;
             }
@@ -273,34 +274,40 @@ where
         // SAFETY: as before; the pen copied to columns of the plane.
         unsafe {
             if STAGES == 2 {
-                copy_columns(&mut pen, stage, &before, column);
+                copy_columns(&mut pen, stage, &before, column, one_run);
             }
             pen.lift();
         }
     }
 }
 
-/// Copies staged columns of so many bytes to their places. A function, as a closure that is called twice is not always
-/// compiled for the instruction set.
+/// Copies staged columns of so many bytes to their places; `one_run` says that all of these lie side by side. A function, as a closure
+/// that is called twice is not always compiled for the instruction set.
 ///
 /// # Safety
 ///
-/// As [`Pen::copy`]: the columns are staged at these places, no fewer than there are to go to, which are writable.
+/// As [`Pen::copy`]: the columns are staged at these places of [`in_pages`], from the first on, no fewer than there are to go to, which
+/// are writable.
 #[inline(always)]
 unsafe fn copy_columns<L: Vector>(
     pen: &mut Pen<L>,
     staged: &[*const u8],
     to: &[*const u8],
     column: usize,
+    one_run: bool,
 ) {
     // Columns of one round of the innermost loop are one run; a new round starts another, as does another page of the stage.
-    let follows =
-        |places: &[*const u8], end: usize| places[end] == places[end - 1].wrapping_add(column);
+    let in_page = match column {
+        ..=APART => PAGE / column,
+        _ => 1,
+    };
+    let follows = |end: usize| to[end] == to[end - 1].wrapping_add(column);
     let mut first = 0;
     while first < to.len() {
-        let mut end = first + 1;
-        while end < to.len() && follows(to, end) && follows(staged, end) {
-            end += 1;
+        let page = (first / in_page + 1) * in_page;
+        let mut end = page.min(to.len());
+        if !one_run {
+            end = (first + 1..end).find(|&end| !follows(end)).unwrap_or(end);
         }
         // SAFETY: columns first..end are side by side, in the stage and in the destination. So by the caller's promise as many bytes
         // as they have are readable at the first one's place in the stage, and writable where it goes, and the CPU has `L`.

@@ -182,3 +182,47 @@ fn short_runs_between_gaps_are_steps() {
         }
     }
 }
+
+/// Bytes up to seven times, and not where they go backwards or are many.
+#[test]
+fn what_is_repeated_a_few_times_is_woven() {
+    for &isa in Isa::available() {
+        for stream in [true, false] {
+            let kernel = |width: usize, times: usize, step: isize| {
+                let run = (width * times) as isize;
+                let loops = [
+                    (50, 9000, 400 * run),
+                    (301, step, run),
+                    (times, 0, width as isize),
+                ];
+                let prepared = Prepared::new(width, &loops_of(&loops), isa, stream);
+                matches!(prepared.body, Body::Weave(_) | Body::Zip(_))
+            };
+            for (width, times) in [
+                (1, 2),
+                (1, 3),
+                (1, 4),
+                (1, 7),
+                (2, 3),
+                (2, 7),
+                (4, 2),
+                (4, 3),
+            ] {
+                assert!(
+                    kernel(width, times, width as isize),
+                    "{width} bytes {times} times, {isa:?}"
+                );
+                assert!(
+                    !kernel(width, times, -(width as isize)),
+                    "{width} bytes {times} times, {isa:?}"
+                );
+            }
+            for (width, times) in [(1, 8), (1, 9), (1, 15), (2, 8), (4, 4), (8, 2), (16, 3)] {
+                assert!(
+                    !kernel(width, times, width as isize),
+                    "{width} bytes {times} times, {isa:?}"
+                );
+            }
+        }
+    }
+}

@@ -9,7 +9,7 @@ use crate::pen::Pen;
 use crate::plane::At;
 use crate::simd::{LINE, Vector, Work, prefetch};
 use crate::strips::even;
-use crate::tuning::{followed_runs, waits};
+use crate::tuning::{asks_for_edges, followed_runs};
 
 /// How many columns' places are found at once.
 const PLACES: usize = 64;
@@ -40,7 +40,7 @@ impl<V: Vector> Work for Straight<'_, V> {
         let whole_lines = self.runs.is_on_lines(self.at);
         let most = STRIP.min(followed_runs(whole_lines));
         let strip = even(rows.len, (PIECE / run).clamp(1, most), 1);
-        let own = waits() && !whole_lines && !self.runs.follows(strip);
+        let own = asks_for_edges() && !whole_lines && !self.runs.follows(strip);
         let (mut from, mut next) = (Pointers::<STRIP>::new(), Pointers::<STRIP>::new());
         let mut ahead = rows.cursor(0);
         next.take(&mut ahead, source, strip);

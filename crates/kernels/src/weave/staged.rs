@@ -51,7 +51,7 @@ struct Piece {
     from: *const u8,
     to: *mut u8,
     length: usize,
-    /// Whether it begins and ends the rows.
+    /// Whether it begins and ends the rows, or as many rows as go on in the next iterations.
     first: bool,
     last: bool,
 }
@@ -62,6 +62,9 @@ struct Pieces<'a> {
     iterations: Iterations,
     /// Where the rows and the run of the present iteration start.
     now: Option<(*const u8, *mut u8)>,
+    /// Whether separated rows go on there from the iteration before, so that both have a part of the line where they meet: of
+    /// u8[256,224,224,3] out of pictures of 256 by 256 pixels, to NCHW, each iteration has 224 bytes of every row.
+    goes_on: bool,
     /// Bytes done of each row of this iteration.
     done: usize,
     /// Bytes of each row in a piece.
@@ -88,10 +91,22 @@ impl Pieces<'_> {
             weave,
             now: iterations.next(),
             iterations,
+            goes_on: false,
             done: 0,
             step,
             least,
         }
+    }
+
+    /// Begins the next iteration; `to` is where the rows of the present one start.
+    fn advance(&mut self, to: *mut u8) {
+        let bytes = self.weave.len * self.weave.width;
+        self.now = self.iterations.next();
+        // Of less than a line there may be nothing in a line but what another row begins.
+        let next = to.wrapping_add(bytes);
+        self.goes_on =
+            !self.weave.join && bytes >= LINE && self.now.is_some_and(|(_, start)| start == next);
+        self.done = 0;
     }
 }
 
@@ -100,7 +115,12 @@ impl Iterator for Pieces<'_> {
 
     fn next(&mut self) -> Option<Piece> {
         let (from, to) = self.now?;
-        let &mut Pieces { weave, done, .. } = self;
+        let &mut Pieces {
+            weave,
+            done,
+            goes_on,
+            ..
+        } = self;
         let left = weave.len * weave.width - done;
         let length = match left.checked_sub(self.step) {
             None | Some(0) => left,
@@ -114,10 +134,9 @@ impl Iterator for Pieces<'_> {
         } else {
             (in_run, in_row)
         };
-        let last = length == left;
-        if last {
-            self.now = self.iterations.next();
-            self.done = 0;
+        let ends = length == left;
+        if ends {
+            self.advance(to);
         } else {
             self.done += length;
         }
@@ -125,8 +144,8 @@ impl Iterator for Pieces<'_> {
             from: from.wrapping_add(before),
             to: to.wrapping_add(behind),
             length,
-            first: done == 0,
-            last,
+            first: done == 0 && !goes_on,
+            last: ends && !self.goes_on,
         })
     }
 }
