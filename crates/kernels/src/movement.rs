@@ -287,13 +287,25 @@ impl Move {
         if let Some(run) = self.0.prepared.shortest_run() {
             return run;
         }
+        let [source, destination] = self.along();
+        source.min(destination)
+    }
+
+    /// The most bytes that lie side by side in the source or in the destination, as far as one loop goes.
+    pub fn longer_row(&self) -> usize {
+        let [source, destination] = self.along();
+        source.max(destination)
+    }
+
+    /// The bytes that lie side by side on each side, as far as one loop goes.
+    fn along(&self) -> [usize; 2] {
         let along = |stride: fn(&Loop) -> isize| {
             let width = self.0.nest.width;
             let mut loops = self.0.nest.loops.iter();
             let along = loops.find(|l| stride(l).unsigned_abs() == width);
             along.map_or(width, |l| l.extent * width)
         };
-        along(|l| l.source).min(along(|l| l.destination))
+        [along(|l| l.source), along(|l| l.destination)]
     }
 
     /// Whether these rows follow one another, one for each element of the other side's, as pixels of a block of channels.

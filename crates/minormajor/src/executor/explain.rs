@@ -140,6 +140,7 @@ impl Relayout {
                 bytes: if staged { job.bytes() } else { job.touched() },
                 entries: if staged { 1 } else { job.entries() },
                 row: if staged { usize::MAX } else { job.row() },
+                longer_row: job.longer_row(),
                 interleaves: job.interleaves(),
                 lined: job.lined(),
                 written_on_lines: job.written_on_lines(),

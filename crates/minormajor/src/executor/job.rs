@@ -186,7 +186,15 @@ impl Job {
         }
     }
 
-    /// Whether those rows follow one another, one for each element of the other side's.
+    /// The most bytes that do.
+    pub(super) fn longer_row(&self) -> usize {
+        match &self.work {
+            Work::Move(kernel) => kernel.longer_row(),
+            _ => usize::MAX,
+        }
+    }
+
+    /// Whether the rows follow one another, one for each element of the other side's.
     pub(super) fn interleaves(&self) -> bool {
         matches!(&self.work, Work::Move(kernel) if kernel.interleaves())
     }

@@ -6,7 +6,7 @@ use minormajor_core::plan::ByteOrders;
 use minormajor_core::{ArrayShape, ElementType, Plan, Shape, StridedView};
 use minormajor_kernels::{Caches, Memory, Pages};
 
-use super::{Level, Lined, Machine, PIECE, ROW, RUN, Rate, Rates, Rewrites, SHORT, START};
+use super::{IMAGE, Level, Lined, Machine, PIECE, ROW, RUN, Rate, Rates, Rewrites, SHORT, START};
 use crate::Relayout;
 
 /// Bytes of a buffer.
@@ -131,6 +131,11 @@ impl Buffers {
                 format!("{element}[3,{points}]{{0,1}}"),
             );
         }
+        let images = bytes / IMAGE / 6;
+        rates.images = of(
+            format!("u32[{images},6,{}]{{2,1,0}}", IMAGE / 4),
+            format!("u32[{images},6,{}]{{1,2,0}}", IMAGE / 4),
+        );
         // Runs and rows that neither begin nor end on lines.
         let mut runs = |run: usize| {
             let side = ((bytes / run) as f64).sqrt() as usize;

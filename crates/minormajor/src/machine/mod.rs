@@ -54,6 +54,8 @@ struct Rates {
     /// By the logarithm of the element's width.
     transpose: [Lined; 5],
     weave: [Rate; 5],
+    /// A weave of 4-byte elements, of more rows than three, which have [`IMAGE`] bytes each.
+    images: Rate,
     /// A transpose of 4-byte elements, of which rows or columns have [`ROW`] bytes,
     rows: Rate,
     /// or a line, on lines and one after another.
@@ -110,6 +112,10 @@ const WHOLE: usize = 32 << 10;
 const ROW: usize = 24;
 /// and of one that is not short.
 const LONG: usize = 2 * ROW;
+/// Bytes of a row of an image whose few rows are woven or separated, each image by itself,
+const IMAGE: usize = 2000;
+/// and the rows that cost no more than three where they are long.
+const FEW: usize = 4;
 /// Bytes of rows or columns that are as fast as those of a line, where they lie on lines and follow one another.
 const BLOCK: std::ops::RangeInclusive<usize> = 32..=128;
 /// What entering a kernel takes, in nanoseconds, beside its bytes.
@@ -128,6 +134,7 @@ impl Rates {
             short,
             transpose,
             weave,
+            images,
             rows,
             blocks,
             gather,
@@ -138,7 +145,9 @@ impl Rates {
             steps,
             position,
         } = self;
-        let single = [copy, long, runs, short, rows, blocks, gather, braid, steps];
+        let single = [
+            copy, long, runs, short, images, rows, blocks, gather, braid, steps,
+        ];
         let rewrites = [bits, numbers].into_iter();
         let rewrites = rewrites.flat_map(|of| [&mut of.runs, &mut of.blocks]);
         let lined = transpose.iter_mut().chain(packed).chain([pieces]);
@@ -315,7 +324,14 @@ impl Machine {
                 let short = long * on(rates.rows) / on(rates.transpose[2].off);
                 between(moved.row, (ROW, short.max(long)), (LONG, long))
             }
-            Kernel::Weave { width, .. } => on(rates.weave[by_width(width)]),
+            Kernel::Weave { width, .. } => {
+                let long = on(rates.weave[by_width(width)]);
+                let image = (long * on(rates.images) / on(rates.weave[2])).max(long);
+                match moved.row / width {
+                    ..=FEW => doubling(moved.longer_row, (IMAGE, image), (WHOLE, long)),
+                    _ => image,
+                }
+            }
             // So much an element.
             Kernel::Gather { width, .. } => on(rates.gather) * (4.0 / width as f64).max(0.5),
             Kernel::Rewrite { recoding, run, .. } => {
@@ -372,9 +388,11 @@ pub(crate) struct Moved {
     pub bytes: usize,
     /// How often the kernel is entered.
     pub entries: usize,
-    /// The fewest bytes that lie side by side on a side, as far as one loop goes.
+    /// The fewest bytes that lie side by side on a side, as far as one loop goes,
     pub row: usize,
-    /// Whether those rows follow one another, one for each element of the other side's.
+    /// and the most.
+    pub longer_row: usize,
+    /// Whether the rows follow one another, one for each element of the other side's.
     pub interleaves: bool,
     /// Whether all rows begin on lines of a cache, on both sides,
     pub lined: bool,
@@ -412,6 +430,7 @@ mod tests {
                 short: rate(0.08),
                 transpose: [0.05, 0.04, 0.03, 0.03, 0.03].map(lined),
                 weave: [rate(0.05); 5],
+                images: rate(0.08),
                 rows: rate(0.06),
                 blocks: rate(0.02),
                 gather: rate(0.05),
@@ -476,6 +495,7 @@ mod tests {
             bytes: 1 << 30,
             entries: 1,
             row,
+            longer_row: row,
             interleaves: false,
             lined: true,
             written_on_lines: true,
@@ -556,6 +576,24 @@ mod tests {
         };
         assert!((rows(4, ROW) - 0.06).abs() < 1e-9 && (rows(1, ROW) - 0.10).abs() < 1e-9);
         assert!((rows(4, LONG) - 0.045).abs() < 1e-9);
+        // Images are woven the slower the shorter their rows are, and all where there are many rows.
+        let isa = "portable";
+        let weave = |rows, longer_row| {
+            let kernel = Kernel::Weave { width: 4, isa };
+            cost(Moved {
+                longer_row,
+                ..moved(kernel, 4 * rows)
+            })
+        };
+        assert_eq!(
+            (
+                weave(3, IMAGE),
+                weave(FEW, 1 << 20),
+                weave(FEW + 1, 1 << 20)
+            ),
+            (0.08, 0.05, 0.08)
+        );
+        assert!((0.0651..0.0652).contains(&weave(3, 8000)));
         // On lines and one after another, a line is faster than a long row, and so is half of one.
         let blocks = |width, row| {
             let interleaves = true;
