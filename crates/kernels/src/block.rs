@@ -424,6 +424,7 @@ pub(crate) unsafe fn tile<V: Vector, const W: usize, const STREAM: bool>(
 ///
 /// As [`tile`].
 #[inline(always)]
+#[allow(clippy::redundant_closure)] // what is called by way of a reference to a closure is not inlined
 pub(crate) unsafe fn ragged<V: Vector, const W: usize>(
     rows: impl Places + Copy,
     height: usize,
@@ -441,7 +442,17 @@ pub(crate) unsafe fn ragged<V: Vector, const W: usize>(
     let is_short = few < n && 0 < left && left <= few && breadth >= n;
     let whole = if is_short { height - left } else { height };
     // SAFETY: the caller's promise; at least n rows are whole.
-    unsafe { tile::<V, W, false>(rows, whole, columns, breadth, order, &ask) };
+    unsafe {
+        tile::<V, W, false>(
+            rows,
+            whole,
+            columns,
+            breadth,
+            order,
+            #[inline(always)]
+            |rows| ask(rows),
+        );
+    }
     if !is_short {
         return;
     }
