@@ -493,6 +493,22 @@ pub(crate) mod tests {
         }
     }
 
+    /// Columns of a few runs, which end within a page of the stage and beyond it.
+    #[test]
+    fn columns_side_by_side_with_gaps_between_some_go_to_their_places() {
+        for (rows, together) in [(9, 5), (25, 7), (25, 40), (64, 3), (200, 2)] {
+            for gap in [4, 24, 64] {
+                let column = rows * 4;
+                let mut columns = Axis::new(together, column as isize);
+                columns.join(31, (together * column + gap) as isize);
+                let rows = Axis::new(rows, (columns.len * 4 + 12) as isize);
+                for shift in [0, 20] {
+                    moves_as_told(&Plane::streaming(rows, columns, false), 4, shift);
+                }
+            }
+        }
+    }
+
     /// Whichever CPU this is, planes of many rows are packed, and staged column by column.
     #[test]
     fn columns_side_by_side_are_moved_in_both_ways() {

@@ -278,3 +278,40 @@ unsafe fn lines<V: Vector>(staged: *const u8, to: *mut u8, piece: &Piece) {
         copy::stream_near::<V>(staged.sub(begun), to.sub(begun), length);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::around::Around;
+    use crate::nest::{Loop, Loops};
+
+    /// Two images of three pieces of each row, which follow one another or don't: rows begin and end with an image, or with a piece.
+    #[test]
+    fn rows_begin_and_end_where_no_iteration_goes_on_with_them() {
+        let of = |bytes: usize, step: usize| {
+            let mut loops = Loops::new();
+            for (extent, destination) in [(2, 1 << 20), (3, step)] {
+                loops.push(Loop {
+                    extent,
+                    source: 4096,
+                    destination: destination as isize,
+                });
+            }
+            let around = Around::take(&mut loops);
+            let weave = Weave::new(1, (3, bytes), 65_536, false, true, around, false);
+            let at = At {
+                source: std::ptr::null(),
+                destination: std::ptr::null_mut(),
+                upcoming: std::ptr::null(),
+                aside: None,
+            };
+            let pieces = Pieces::new(&weave, &at, 32).map(|piece| (piece.first, piece.last));
+            pieces.collect::<Vec<_>>()
+        };
+        let image = [(true, false), (false, false), (false, true)];
+        assert_eq!(of(224, 224), [image, image].concat());
+        assert_eq!(of(224, 256), [(true, true); 6]);
+        // Less than a line.
+        assert_eq!(of(48, 48), [(true, true); 6]);
+    }
+}
