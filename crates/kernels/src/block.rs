@@ -441,7 +441,7 @@ pub(crate) unsafe fn ragged<V: Vector, const W: usize>(
     let left = height % n;
     let is_short = few < n && 0 < left && left <= few && breadth >= n;
     let whole = if is_short { height - left } else { height };
-    // SAFETY: the caller's promise; at least n rows are whole.
+    // SAFETY: the caller's promise: the tile has n rows or more, so as many are whole, and all of them are of the tile.
     unsafe {
         tile::<V, W, false>(
             rows,
@@ -461,7 +461,9 @@ pub(crate) unsafe fn ragged<V: Vector, const W: usize>(
     let mut q = 0;
     while q < breadth {
         q = q.min(breadth - n);
-        // SAFETY: these rows and columns q..q + n are of the tile, by the caller's promise; so are readable and writable bytes.
+        // SAFETY: a tile of n rows or more has `few` of them from row r on, and of `breadth` columns, at least n, those from q on. By the
+        // caller's promise `V::BYTES` of these rows are readable from column q on, as many as n elements have, and 16 of these columns
+        // writable from row r on, as many as `few` have; and the CPU has `V`.
         unsafe {
             spread::<V, W>(
                 #[inline(always)]

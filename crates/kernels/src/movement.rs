@@ -401,7 +401,7 @@ fn streams(nest: &Nest, tuning: &Tuning) -> (bool, bool) {
         Some(_) => Written::Cut,
         None => Written::Lines,
     };
-    let repeats = repeats(nest);
+    let repeats = nest.repeated() >= REPEATED;
     let kept =
         touched < tuning.kept_by_one(written) || repeats && tuning.keeps_repeated(touched, false);
     let shared = tuning.keeps(touched)
@@ -413,11 +413,8 @@ fn streams(nest: &Nest, tuning: &Tuning) -> (bool, bool) {
     )
 }
 
-/// Whether it writes each element several times, so that the source is little beside the destination.
-fn repeats(nest: &Nest) -> bool {
-    let still = nest.loops.iter().filter(|l| l.source == 0);
-    still.map(|l| l.extent).product::<usize>() >= 3
-}
+/// How often each element is written from which on the source is little beside the destination.
+const REPEATED: usize = 3;
 
 /// Whether the source is a run of a few elements of each row of the destination: pixels that become planes, or blocks of channels.
 fn separates(nest: &Nest) -> bool {

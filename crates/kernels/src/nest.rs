@@ -181,6 +181,12 @@ impl Nest {
         start.unsigned_abs().is_multiple_of(line) && far.all(|stride| stride.is_multiple_of(line))
     }
 
+    /// How often each element of the source is written.
+    pub(crate) fn repeated(&self) -> usize {
+        let still = self.loops.iter().filter(|l| l.source == 0);
+        still.map(|l| l.extent).product()
+    }
+
     /// As `bytes`, with what lies between elements where gaps are less than a line: what memory brings and takes, about.
     pub(crate) fn touched(&self) -> usize {
         let touched = |stride| self.touched_by(stride) / 2;

@@ -54,6 +54,11 @@ fn group(column: usize, line: usize) -> usize {
     (GROUP / column / line * line).clamp(line, LINE)
 }
 
+/// How many columns are staged side by side, in a page.
+fn whole_in_page(column: usize) -> usize {
+    if column > APART { 1 } else { PAGE / column }
+}
+
 /// Where so many columns are staged: side by side, but not across pages, as a store that goes into two waits until what was
 /// streamed before is written, 95 ns on a Zen 4. By two threads there f32[25,800001] to columns takes 3.5 ms so, 4.5 otherwise,
 /// bf16[33,1000001] 3.1 and 4.7.
@@ -61,7 +66,7 @@ fn in_pages(column: usize, columns: usize) -> Axis {
     if column > APART {
         return Axis::new(columns, ((column.div_ceil(LINE) | 1) * LINE) as isize);
     }
-    let in_page = PAGE / column;
+    let in_page = whole_in_page(column);
     let mut axis = Axis::new(in_page.min(columns), column as isize);
     if columns > in_page {
         axis.join(columns.div_ceil(in_page), PAGE as isize);
@@ -287,7 +292,7 @@ where
 /// # Safety
 ///
 /// As [`Pen::copy`]: the columns are staged at these places of [`in_pages`], from the first on, no fewer than there are to go to, which
-/// are writable.
+/// are writable; of `one_run`, each of these begins where the one before ends.
 #[inline(always)]
 unsafe fn copy_columns<L: Vector>(
     pen: &mut Pen<L>,
@@ -297,10 +302,7 @@ unsafe fn copy_columns<L: Vector>(
     one_run: bool,
 ) {
     // Columns of one round of the innermost loop are one run; a new round starts another, as does another page of the stage.
-    let in_page = match column {
-        ..=APART => PAGE / column,
-        _ => 1,
-    };
+    let in_page = whole_in_page(column);
     let follows = |end: usize| to[end] == to[end - 1].wrapping_add(column);
     let mut first = 0;
     while first < to.len() {

@@ -51,13 +51,11 @@ pub(crate) fn count(cuts: &[(usize, usize)]) -> usize {
 /// Cuts that leave runs of so many bytes.
 fn cuts_of_runs(nest: &Nest, parts: usize, run: usize) -> Cuts {
     let mut cuts = Cuts::new();
-    let still = nest.loops.iter().filter(|l| l.source == 0);
-    let repeated: usize = still.map(|l| l.extent).product();
     let most = |l: &Loop| {
         let both = l.source == l.destination && l.destination == nest.width as isize;
         let run = if both { COPY } else { run };
         let written = pieces(l.extent, l.destination, run);
-        match repeated {
+        match nest.repeated() {
             REPEATED.. => written,
             _ => written.min(pieces(l.extent, l.source, run)),
         }

@@ -328,6 +328,8 @@ impl Machine {
                 let long = on(rates.weave[by_width(width)]);
                 let image = (long * on(rates.images) / on(rates.weave[2])).max(long);
                 match moved.row / width {
+                    // Into a stage in the caches.
+                    _ if moved.row == usize::MAX => long,
                     ..=FEW => doubling(moved.longer_row, (IMAGE, image), (WHOLE, long)),
                     _ => image,
                 }
@@ -594,6 +596,9 @@ mod tests {
             (0.08, 0.05, 0.08)
         );
         assert!((0.0651..0.0652).contains(&weave(3, 8000)));
+        let isa = "portable";
+        let staged = moved(Kernel::Weave { width: 4, isa }, usize::MAX);
+        assert_eq!(cost(staged), 0.05);
         // On lines and one after another, a line is faster than a long row, and so is half of one.
         let blocks = |width, row| {
             let interleaves = true;
