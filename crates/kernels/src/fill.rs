@@ -1,10 +1,16 @@
 //! A box to fill with a repeated pattern.
 
+mod few;
+
+use std::borrow::Cow;
+
 use crate::error::NestError;
 use crate::kernel::Kernel;
 use crate::movement::Move;
-use crate::nest::{Loop, Loops};
-use crate::tuning::Tuning;
+use crate::nest::{Loop, Loops, Nest};
+use crate::simd::LANE;
+use crate::tuning::{Stores, Tuning};
+use few::Few;
 
 /// One loop of a fill. The stride is in bytes and signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -15,7 +21,7 @@ pub struct FillLoop {
     pub destination: isize,
 }
 
-/// A box of elements that all become the same bytes: a [`Move`] from one element, repeated.
+/// A box of elements that all become the same bytes: a [`Move`] from one element, repeated, where they are not few.
 ///
 /// # Example
 ///
@@ -30,9 +36,16 @@ pub struct FillLoop {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Fill {
-    pattern: [u8; 16],
-    width: usize,
-    repeat: Move,
+    /// Elements side by side.
+    pattern: [u8; LANE],
+    width: u8,
+    way: Way,
+}
+
+#[derive(Debug, Clone)]
+enum Way {
+    Few(Few),
+    Repeat(Move),
 }
 
 impl Fill {
@@ -57,21 +70,30 @@ impl Fill {
         loops: &[FillLoop],
         tuning: &Tuning,
     ) -> Result<Fill, NestError> {
-        let nest: Loops = loops
-            .iter()
-            .map(|l| Loop {
-                extent: l.extent,
-                source: 0,
-                destination: l.destination,
-            })
-            .collect();
-        let repeat = Move::tuned(pattern.len(), 0, destination, &nest, tuning)?;
-        let mut bytes = [0; 16];
-        bytes[..pattern.len()].copy_from_slice(pattern);
+        let width = pattern.len();
+        Nest::check_width(width)?;
+        let few = match tuning.stores {
+            Stores::Auto => Few::find(width, destination, loops),
+            Stores::Plain | Stores::Streaming => None,
+        };
+        let way = match few {
+            Some(few) => Way::Few(few),
+            None => {
+                let nest: Loops = loops
+                    .iter()
+                    .map(|l| Loop {
+                        extent: l.extent,
+                        source: 0,
+                        destination: l.destination,
+                    })
+                    .collect();
+                Way::Repeat(Move::tuned(width, 0, destination, &nest, tuning)?)
+            }
+        };
         Ok(Fill {
-            pattern: bytes,
-            width: pattern.len(),
-            repeat,
+            pattern: side_by_side(pattern),
+            width: width as u8,
+            way,
         })
     }
 
@@ -81,7 +103,10 @@ impl Fill {
     ///
     /// [`NestError::TooShort`] if an element lies outside the destination; then nothing has been written.
     pub fn run(&self, destination: &mut [u8]) -> Result<(), NestError> {
-        self.repeat.run(&self.pattern[..self.width], destination)
+        match &self.way {
+            Way::Few(few) => few.fill(&self.pattern, destination),
+            Way::Repeat(repeat) => repeat.run(self.element(), destination),
+        }
     }
 
     /// Fills the elements that lie in bytes `start .. start + window.len()` of the destination, where `window` is
@@ -91,36 +116,76 @@ impl Fill {
     ///
     /// [`NestError::CutElement`] if an edge of the window lies inside an element; then nothing has been written.
     pub fn run_window(&self, window: &mut [u8], start: usize) -> Result<(), NestError> {
-        self.repeat
-            .run_window(&self.pattern[..self.width], window, start)
+        match &self.way {
+            Way::Few(few) => few.fill_window((&self.pattern, self.width()), window, start),
+            Way::Repeat(repeat) => repeat.run_window(self.element(), window, start),
+        }
     }
 
     /// The kernel that fills this box, for explaining a plan.
     pub fn kernel(&self) -> Kernel {
-        self.repeat.kernel()
+        match &self.way {
+            Way::Few(few) => Kernel::Repeat {
+                width: self.width(),
+                run: few.run(),
+            },
+            Way::Repeat(repeat) => repeat.kernel(),
+        }
     }
 
     /// The bytes written: elements times width.
     pub fn bytes(&self) -> usize {
-        self.repeat.bytes()
+        match &self.way {
+            Way::Few(few) => few.bytes(),
+            Way::Repeat(repeat) => repeat.bytes(),
+        }
     }
 
     /// The bytes that the destination must have at least.
     pub fn destination_len(&self) -> usize {
-        self.repeat.destination_len()
+        match &self.way {
+            Way::Few(few) => few.end(),
+            Way::Repeat(repeat) => repeat.destination_len(),
+        }
     }
 
-    /// The element, at the start of the array, and the move that repeats it.
-    pub(crate) fn pattern(&self) -> &[u8; 16] {
+    /// Elements side by side, the first of which may be the source of a move.
+    pub(crate) fn pattern(&self) -> &[u8; LANE] {
         &self.pattern
     }
 
-    /// Elements side by side.
-    pub(crate) fn side_by_side(&self) -> [u8; 16] {
-        std::array::from_fn(|i| self.pattern[i % self.width])
+    /// Where they go.
+    pub(crate) fn nest(&self) -> Cow<'_, Nest> {
+        match &self.way {
+            // It was checked as a nest is.
+            Way::Few(few) => Cow::Owned(
+                few.nest(self.width())
+                    .unwrap_or_else(|_| Nest::empty(self.width())),
+            ),
+            Way::Repeat(repeat) => Cow::Borrowed(repeat.nest()),
+        }
     }
 
-    pub(crate) fn repeat(&self) -> &Move {
-        &self.repeat
+    fn width(&self) -> usize {
+        usize::from(self.width)
     }
+
+    fn element(&self) -> &[u8] {
+        &self.pattern[..self.width()]
+    }
+}
+
+/// An element of 1, 2, 4, 8 or 16 bytes, as often as a lane takes it.
+fn side_by_side(element: &[u8]) -> [u8; LANE] {
+    let mut first = [0; LANE];
+    first[..element.len()].copy_from_slice(element);
+    // A one at the place of each of them: what is repeated does not overlap.
+    let ones = match element.len() {
+        1 => u128::MAX / 0xff,
+        2 => u128::MAX / 0xffff,
+        4 => u128::MAX / 0xffff_ffff,
+        8 => u128::MAX / 0xffff_ffff_ffff_ffff,
+        _ => 1,
+    };
+    u128::from_le_bytes(first).wrapping_mul(ones).to_le_bytes()
 }

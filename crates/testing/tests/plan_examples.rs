@@ -59,6 +59,14 @@ fn padding_is_filled_in_the_longest_runs() {
          \n  fill zero at 2: (3, 3)\
          \n  fill zero at 9: (6, 1)",
     );
+    check(
+        "f32[2,3]{1,0}",
+        "f32[2,3]{1,0:PAD(4,5)}",
+        "copy, units of 4 bytes\
+         \n  move from 0 to 0: (2, 3, 5) (3, 1, 1)\
+         \n  fill zero at 3: (2, 5) (2, 1)\
+         \n  fill zero at 10: (10, 1)",
+    );
 }
 
 #[test]
@@ -105,6 +113,20 @@ fn packed_elements_are_units_of_bits() {
          \n  move from 0 to 0: (5, 1, 2)\
          \n  fill zero at 1: (5, 2)",
     );
+}
+
+#[test]
+fn padding_of_several_units_is_filled_unit_by_unit() {
+    // An element of 5 bytes whose value, 1, has 4 that are not alike; behind each there is a zero.
+    let plan = plan("f32[2]{0}", "f32[2]{0:E(40)PAD(3;one)}");
+    let fills = plan.fills().iter();
+    let fills: Vec<_> = fills
+        .map(|fill| (fill.destination, fill.pattern[0], fill.loops.len()))
+        .collect();
+    let one = 1_f32.to_le_bytes();
+    let behind = [(4, 0, 1), (14, 0, 0)];
+    let expected = (10..).zip(one).map(|(at, byte)| (at, byte, 0));
+    assert_eq!(fills, expected.chain(behind).collect::<Vec<_>>());
 }
 
 #[test]

@@ -1,13 +1,12 @@
 //! An index as digits, where tiles divide one another: the way of nearly every layout, and a short one.
 //!
-//! What [trees](super::tree) do by cutting, and with lists of their own, is arithmetic here. Where a tile does not divide
-//! the next one, there are no digits, and trees are asked.
+//! What [trees](super::tree) do by cutting, and with lists of their own, is arithmetic here. Where a tile of one side does not divide
+//! the other's, trees are asked.
 
 use smallvec::SmallVec;
 
 use super::boxes::MoveBox;
 use super::nest::Loop;
-use crate::address::{Expansion, NodeId, Part};
 
 /// One digit of an index `i`: `i / place`, modulo the place before over this one, adds so many times its stride to the
 /// position. The first digit has no bound.
@@ -24,46 +23,20 @@ pub(super) struct Digits<S = i64>(SmallVec<[Digit<S>; 4]>);
 /// Strides on both sides.
 type Both = (i64, i64);
 
+impl FromIterator<(i64, i64)> for Digits {
+    /// Of places, the last of which is 1, and strides.
+    fn from_iter<I: IntoIterator<Item = (i64, i64)>>(digits: I) -> Digits {
+        let of = |(place, stride)| Digit { place, stride };
+        Digits(digits.into_iter().map(of).collect())
+    }
+}
+
 impl Digits {
     /// An index that is one digit.
     pub fn line(stride: i64) -> Digits {
         let mut digits = SmallVec::new();
         digits.push(Digit { place: 1, stride });
         Digits(digits)
-    }
-
-    /// The digits of a node of an expansion, positions counted in units of which an element has `scale`. `None` where a
-    /// tile does not divide the one around it, or the node is part of a combined index.
-    pub fn new(expansion: &Expansion, node: Option<NodeId>, scale: i64) -> Option<Digits> {
-        let Some(node) = node else {
-            return Some(Digits::line(0));
-        };
-        let mut digits = Digits(SmallVec::new());
-        digits.add(expansion, node, 1, scale)?;
-        Some(digits)
-    }
-
-    /// The digits of a node whose index is the whole's over `place`, modulo the last place.
-    fn add(&mut self, expansion: &Expansion, node: NodeId, place: i64, scale: i64) -> Option<()> {
-        match expansion.nodes[node].part {
-            Part::Digit { stride, .. } => {
-                let stride = stride * scale;
-                match self.0.last_mut() {
-                    Some(last) if last.place % place != 0 => return None,
-                    // Both are one digit.
-                    Some(last) if stride.checked_mul(last.place / place) == Some(last.stride) => {
-                        *last = Digit { place, stride };
-                    }
-                    _ => self.0.push(Digit { place, stride }),
-                }
-                Some(())
-            }
-            Part::Split { tile, high, low } => {
-                self.add(expansion, high, place.checked_mul(tile)?, scale)?;
-                self.add(expansion, low, place, scale)
-            }
-            Part::Joined { .. } => None,
-        }
     }
 
     /// The digits of both, of an index below `length`: each is cut where the other is. `None` where a place does not
@@ -175,28 +148,29 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::super::boxes::SmallLoops;
-    use super::super::tree::{Tree, common_pieces};
+    use super::super::cut::Cut;
+    use super::super::tree::common_pieces;
     use super::*;
-    use crate::{AddressMap, Shape};
+    use crate::Shape;
 
-    /// Layouts of a matrix's rows: untiled, with tiles that divide one another, with some that don't, with both parts cut.
-    const TILES: [&str; 8] = [
+    /// Layouts of a matrix's rows: untiled, with tiles that divide one another, or another one's.
+    const TILES: [&str; 7] = [
         "",
         "T(4,2)",
         "T(12,2)",
         "T(12,2)(4,1)",
         "T(12,2)(4,1)(2,1)",
-        "T(9,2)(4,1)",
-        "T(4,2)(3,1,2,1)",
+        "T(9,2)(3,1)",
         "T(6,2)(2,1,3,1)",
     ];
 
-    fn map(rows: i64, tiles: &str) -> AddressMap {
+    fn cut(rows: i64, tiles: &str) -> Option<Cut> {
         let colon = if tiles.is_empty() { "" } else { ":" };
         let shape: Shape = format!("u8[{rows},5]{{1,0{colon}{tiles}}}")
             .parse()
             .unwrap();
-        AddressMap::new(shape.as_array().unwrap()).unwrap()
+        let shape = shape.as_array().unwrap();
+        Cut::new(shape, shape.layout().unwrap())
     }
 
     /// Where a piece is on both sides.
@@ -217,17 +191,12 @@ mod tests {
         for size in 1..=60 {
             for (from, to) in TILES.iter().flat_map(|a| TILES.iter().map(move |b| (a, b))) {
                 let what = format!("{size} from {from} to {to}");
-                let maps = [map(size, from), map(size, to)];
-                let [a, b] = maps.each_ref().map(|map| {
-                    let expansion = map.expansion();
-                    let root = expansion.roots[0];
-                    (
-                        Digits::new(expansion, root, 3),
-                        Tree::new(expansion, root, 3).unwrap(),
-                    )
-                });
-                let digits = a.0.zip(b.0).and_then(|(a, b)| a.common(&b, size));
-                let Some(digits) = digits else {
+                let cuts = cut(size, from).zip(cut(size, to));
+                let Some((a, b)) = cuts else {
+                    continue;
+                };
+                let [a, b] = [a, b].map(|cut| (cut.digits(0, 3), cut.tree(0, 3)));
+                let Some(digits) = a.0.common(&b.0, size) else {
                     continue;
                 };
                 divided += 1;
@@ -254,27 +223,15 @@ mod tests {
             }
         }
         // Without a tile on one side, or with tiles of which one divides the other.
-        assert!(divided > 60 * 40, "{divided}");
+        assert!(divided > 60 * 30, "{divided}");
     }
 
     #[test]
-    fn tiles_that_do_not_divide_have_no_digits() {
-        let of = |tiles| {
-            let map = map(60, tiles);
-            Digits::new(map.expansion(), map.expansion().roots[0], 1)
-        };
-        assert_eq!(of("T(9,2)(4,1)"), None);
-        let (nine, four) = (of("T(9,2)").unwrap(), of("T(4,2)").unwrap());
+    fn tiles_that_do_not_divide_have_no_common_digits() {
+        let of = |tiles| cut(60, tiles).unwrap().digits(0, 1);
+        let (nine, four) = (of("T(9,2)"), of("T(4,2)"));
         assert_eq!(nine.common(&four, 60), None);
         // Below the larger tile there is one alone.
         assert!(nine.common(&four, 9).is_some());
-    }
-
-    #[test]
-    fn what_is_side_by_side_is_one_digit() {
-        // Four rows of a tile follow another four, each of two elements.
-        let map = map(11, "T(12,2)(4,2)");
-        let digits = Digits::new(map.expansion(), map.expansion().roots[0], 3);
-        assert_eq!(digits, Some(Digits::line(6)));
     }
 }

@@ -5,7 +5,7 @@
 
 use smallvec::SmallVec;
 
-use super::digits::Digits;
+use super::cut::{Cut, Digit};
 use super::nest::FillLoop;
 use super::tree::{TooManyPieces, Tree, common_pieces};
 use crate::address::{Expansion, NodeId, Part};
@@ -26,7 +26,7 @@ pub(super) struct Index {
 }
 
 /// What becomes of a region, or of one that is not complete yet.
-type Then<'a> = &'a mut dyn FnMut(&mut Region) -> Result<(), TooManyPieces>;
+pub(super) type Then<'a> = &'a mut dyn FnMut(&mut Region) -> Result<(), TooManyPieces>;
 
 /// What an array with these indices allocates and leaves empty, the tail alignment included.
 ///
@@ -49,12 +49,89 @@ pub(super) fn padding(
             })
         })?;
     }
-    match expansion.allocated {
-        Some(allocated) if allocated > expansion.expanded => {
-            let tail = allocated - expansion.expanded;
-            region.over(expansion.expanded, [run(tail)], then)
+    let expanded = expansion.expanded;
+    tail(expanded, expansion.allocated.unwrap_or(expanded), then)
+}
+
+/// The same where tiles divide one another, of an array of these sizes.
+pub(super) fn padding_of(
+    cut: &Cut,
+    sizes: &[i64],
+    allocated: i64,
+    then: Then<'_>,
+) -> Result<(), TooManyPieces> {
+    let mut order: SmallVec<[(i64, usize); 6]> = SmallVec::new();
+    for dimension in 0..sizes.len() {
+        let strides = cut.dimension(dimension).iter().map(|digit| digit.stride);
+        order.extend(strides.min().map(|least| (least, dimension)));
+    }
+    order.sort_unstable();
+    let mut region = Region::default();
+    for (at, &(_, dimension)) in order.iter().enumerate() {
+        let (minor, major) = (&order[..at], &order[at + 1..]);
+        let digits = cut.dimension(dimension);
+        let (mut rest, mut start) = (sizes[dimension], 0);
+        for (i, digit) in digits.iter().enumerate() {
+            // From the first value that none reaches; where one is reached in part, the digits below tell the rest.
+            let (whole, ragged) = (rest / digit.place, rest % digit.place);
+            let reached = whole + i64::from(ragged > 0);
+            if reached < digit.extent {
+                region.base = start + reached * digit.stride;
+                region.loops.clear();
+                region.add(digit.extent - reached, digit);
+                region.add_all_of(&digits[i + 1..]);
+                for &(_, dimension) in minor {
+                    region.add_all_of(cut.dimension(dimension));
+                }
+                images_of(cut, sizes, major, &mut region, then)?;
+            }
+            if ragged == 0 {
+                break;
+            }
+            (rest, start) = (ragged, start + whole * digit.stride);
         }
-        _ => Ok(()),
+    }
+    tail(cut.expanded, allocated, then)
+}
+
+/// A region at the positions of all values of some dimensions.
+fn images_of(
+    cut: &Cut,
+    sizes: &[i64],
+    dimensions: &[(i64, usize)],
+    region: &mut Region,
+    then: Then<'_>,
+) -> Result<(), TooManyPieces> {
+    let Some((&(_, first), others)) = dimensions.split_first() else {
+        return then(region);
+    };
+    let (outer, base) = (region.loops.len(), region.base);
+    let digits = cut.dimension(first);
+    let (mut rest, mut start) = (sizes[first], 0);
+    for (i, digit) in digits.iter().enumerate() {
+        let whole = rest / digit.place;
+        if whole > 0 {
+            region.base = base + start;
+            region.add(whole, digit);
+            region.add_all_of(&digits[i + 1..]);
+            images_of(cut, sizes, others, region, then)?;
+            region.loops.truncate(outer);
+        }
+        rest -= whole * digit.place;
+        start += whole * digit.stride;
+        if rest == 0 {
+            break;
+        }
+    }
+    region.base = base;
+    Ok(())
+}
+
+/// What is allocated behind the digits.
+fn tail(expanded: i64, allocated: i64, then: Then<'_>) -> Result<(), TooManyPieces> {
+    match allocated - expanded {
+        0 => Ok(()),
+        rest => Region::default().over(expanded, [run(rest)], then),
     }
 }
 
@@ -75,6 +152,21 @@ fn run(extent: i64) -> FillLoop {
 }
 
 impl Region {
+    /// Goes over so many values of a digit, too,
+    fn add(&mut self, extent: i64, digit: &Digit) {
+        self.loops.push(FillLoop {
+            extent,
+            destination: digit.stride,
+        });
+    }
+
+    /// or over all values of some.
+    fn add_all_of(&mut self, digits: &[Digit]) {
+        digits
+            .iter()
+            .for_each(|digit| self.add(digit.extent, digit));
+    }
+
     /// This region over some loops more, from another start on.
     fn over(
         &mut self,
@@ -169,12 +261,6 @@ fn image(
         extent: l.extent,
         destination: l.destination,
     };
-    let digits = Digits::new(expansion, Some(node), 1);
-    if let Some(digits) = digits.and_then(|digits| Digits::line(0).common(&digits, length)) {
-        let mut pieces = digits.pieces(length);
-        return pieces
-            .try_for_each(|piece| region.over(piece.start.1, piece.loops().map(along), then));
-    }
     for piece in common_pieces(&Tree::Line(0), &tree()?, length)? {
         region.over(
             piece.destination,
@@ -224,5 +310,71 @@ fn gaps(
             Ok(())
         }
         Part::Joined { .. } => Err(TooManyPieces),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::side::digit_indices;
+    use super::*;
+    use crate::address::Location;
+    use crate::{AddressMap, Shape};
+
+    /// The positions of a region.
+    fn positions(region: &Region) -> Vec<i64> {
+        let mut positions = vec![region.base];
+        for l in &region.loops {
+            let along = |&at: &i64| (0..l.extent).map(move |i| at + i * l.destination);
+            positions = positions.iter().flat_map(along).collect();
+        }
+        positions
+    }
+
+    #[test]
+    fn regions_are_all_that_is_padding_once_and_as_few_as_of_an_expansion() {
+        for text in [
+            "u8[7,5]{1,0:T(4,2)}",
+            "u8[7,5]{0,1:T(4,2)}",
+            "u8[7,5]{0,1:PAD(9,6)}",
+            "u8[7,5]{1,0:T(8,8)(4,1)}",
+            "u8[7,5]{1,0:T(4)}",
+            "u8[39,5]{1,0:T(16,2)(4,1)(2,1)}",
+            "u8[39,5]{0,1:T(2,16)(1,4)(1,2)PAD(50,5)}",
+            "u8[1,5]{1,0:T(8,128)}",
+            "u8[3,1,23]{2,1,0:T(2,4)(2,1)}",
+            "u8[23]{0:T(8)(2,2)}",
+            "u8[2,9,3,3]{3,2,1,0:T(4,1,1)}",
+            "u8[5,7]{1,0:T(2,4)L(50)}",
+            "u8[5,7]{1,0:L(50)}",
+        ] {
+            let shape: Shape = text.parse().unwrap();
+            let shape = shape.as_array().unwrap();
+            let map = AddressMap::new(shape).unwrap();
+            let allocated = map.allocated_elements();
+            let mut cut = Cut::empty();
+            cut.set(shape, shape.layout().unwrap()).unwrap();
+            let mut found: Vec<i64> = Vec::new();
+            let mut regions = 0;
+            padding_of(&cut, map.sizes(), allocated, &mut |region| {
+                found.extend(positions(region));
+                regions += 1;
+                Ok(())
+            })
+            .unwrap();
+            found.sort_unstable();
+            let is_padding = |&at: &i64| !matches!(map.location(at).unwrap(), Location::Element(_));
+            let expected: Vec<i64> = (0..allocated).filter(is_padding).collect();
+            assert_eq!(found, expected, "{text}");
+            let mut of_expansion = 0;
+            padding(map.expansion(), &mut digit_indices(&map), &mut |_| {
+                of_expansion += 1;
+                Ok(())
+            })
+            .unwrap();
+            assert!(
+                regions <= of_expansion,
+                "{text}: {regions}, {of_expansion} of an expansion"
+            );
+        }
     }
 }

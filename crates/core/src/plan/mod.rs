@@ -7,6 +7,7 @@
 mod boxes;
 mod change;
 mod class;
+mod cut;
 mod dense;
 mod digits;
 mod elements;
@@ -143,8 +144,9 @@ impl Plan {
         orders: Option<ByteOrders>,
     ) -> Result<Plan, PlanError> {
         let elements = Elements::new(source, destination, orders)?;
-        let from = Side::new(source, elements.source_units, elements.source_unit_bits)?;
-        let to = Side::new(
+        let (mut from, mut to) = (Side::empty(), Side::empty());
+        from.set(source, elements.source_units, elements.source_unit_bits)?;
+        to.set(
             destination,
             elements.destination_units,
             elements.destination_unit_bits,
@@ -267,25 +269,22 @@ impl Plan {
             }
             for unit in 0..units {
                 let base = region.base * destination_units + unit;
-                let pattern = elements.unit_of(&pattern, unit);
-                fills.push(fill(
-                    base,
-                    &region.loops,
-                    destination_units,
-                    run,
-                    pattern,
-                    value,
-                ));
+                let pattern = match unit {
+                    0 => first,
+                    _ => elements.unit_of(&pattern, unit),
+                };
+                let loops = region.loops.iter().map(|l| FillLoop {
+                    destination: l.destination * destination_units,
+                    ..*l
+                });
+                fill(fills, base, loops, run, (pattern, value));
             }
             Ok(())
         };
-        match to.map() {
-            Some(map) if to.elements > 0 => {
-                let mut indices = side::digit_indices(&map);
-                fills::padding(map.expansion(), &mut indices, &mut add)
-            }
-            _ => fills::everything(to.allocated, &mut add),
+        if to.elements == 0 {
+            return fills::everything(to.allocated, &mut add);
         }
+        to.padding(&mut add)
     }
 
     /// Zeros behind every value that is stored wider than its type.
@@ -301,23 +300,23 @@ impl Plan {
         }
         // Each value's first unit is in one of these: boxes and fills of a value's later units
         // would repeat it. Loops inside a value, if it has several units, are left out.
-        let behind = |base: i64, loops: &mut dyn Iterator<Item = FillLoop>| {
+        let mut rests = Vec::new();
+        let mut behind = |base: i64, loops: &mut dyn Iterator<Item = FillLoop>| {
             let loops = loops.filter(|l| l.destination % destination_units == 0);
-            let loops: SmallVec<[FillLoop; 8]> = loops.collect();
-            zeros(base + value_units, &loops, rest)
+            zeros(&mut rests, base + value_units, loops, rest);
         };
-        let values = self.boxes.iter().map(|b| {
-            let mut strides = b.loops.iter().map(|l| FillLoop {
+        for made in &self.boxes {
+            let mut strides = made.loops.iter().map(|l| FillLoop {
                 extent: l.extent,
                 destination: l.destination,
             });
-            behind(b.destination, &mut strides)
-        });
-        let padding = self.fills.iter();
-        let padding = padding
-            .filter(|fill| fill.destination % destination_units == 0)
-            .map(|fill| behind(fill.destination, &mut fill.loops.iter().copied()));
-        let mut rests: Vec<FillBox> = values.chain(padding).collect();
+            behind(made.destination, &mut strides);
+        }
+        for made in &self.fills {
+            if made.destination % destination_units == 0 {
+                behind(made.destination, &mut made.loops.iter().copied());
+            }
+        }
         self.fills.append(&mut rests);
         if self.fills.len() > MAX_BOXES {
             return Err(TooManyPieces);
@@ -329,8 +328,8 @@ impl Plan {
     fn find_tail(&mut self, to: &Side<'_>) {
         let units = self.units_in_tail(to);
         if units > 0 {
-            self.fills
-                .push(zeros(self.destination_units() - units, &[], units));
+            let first = self.destination_units() - units;
+            zeros(&mut self.fills, first, [], units);
         }
     }
 
@@ -486,38 +485,45 @@ fn bytes(bits: i64) -> i64 {
     bits / 8 + i64::from(bits % 8 != 0)
 }
 
-/// A fill of runs of units, at the start of every element of a nest of loops.
+/// Adds a fill of runs of units, at the start of every iteration of loops over units.
 fn fill(
+    fills: &mut Vec<FillBox>,
     destination: i64,
-    loops: &[FillLoop],
-    element_units: i64,
+    loops: impl IntoIterator<Item = FillLoop>,
     run: i64,
-    pattern: [u8; 16],
-    value: PaddingValue,
-) -> FillBox {
-    let mut made: SmallVec<[FillLoop; 6]> = SmallVec::new();
-    for l in loops {
-        made.push(FillLoop {
-            extent: l.extent,
-            destination: l.destination * element_units,
-        });
-    }
+    (pattern, value): ([u8; 16], PaddingValue),
+) {
+    let at = fills.len();
+    // In its place from the start, as it is large.
+    fills.push(FillBox {
+        destination,
+        loops: SmallLoops(SmallVec::new()),
+        pattern,
+        value,
+    });
+    let made = &mut fills[at].loops.0;
+    loops.into_iter().for_each(|l| made.push(l));
     made.push(FillLoop {
         extent: run,
         destination: 1,
     });
-    canonical(&mut made);
-    FillBox {
-        destination,
-        loops: SmallLoops(made),
-        pattern,
-        value,
-    }
+    canonical(made);
 }
 
-/// A fill of runs of units with zeros, loops counting in units.
-fn zeros(destination: i64, loops: &[FillLoop], run: i64) -> FillBox {
-    fill(destination, loops, 1, run, [0; 16], PaddingValue::Zero)
+/// Adds a fill of runs of units with zeros.
+fn zeros(
+    fills: &mut Vec<FillBox>,
+    destination: i64,
+    loops: impl IntoIterator<Item = FillLoop>,
+    run: i64,
+) {
+    fill(
+        fills,
+        destination,
+        loops,
+        run,
+        ([0; 16], PaddingValue::Zero),
+    );
 }
 
 /// What is done with an index that both sides can be followed by, of such a size.

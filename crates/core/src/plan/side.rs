@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use smallvec::{SmallVec, smallvec};
 
+use super::cut::Cut;
 use super::digits::Digits;
 use super::elements::PlanError;
 use super::fills;
@@ -34,6 +35,8 @@ pub(super) struct Side<'a> {
 enum Ways {
     /// Every dimension has a stride.
     Strides(SmallVec<[i64; 6]>),
+    /// Every dimension has digits.
+    Cut(Cut),
     Map(AddressMap),
 }
 
@@ -49,48 +52,68 @@ pub(super) enum Index<'a> {
 }
 
 impl<'a> Side<'a> {
-    /// A side in units of so many bits. Positions of a whole array are scaled by `units` an
-    /// element.
-    pub fn new(place: Place<'a>, units: i64, unit_bits: i64) -> Result<Self, PlanError> {
-        match place {
-            Place::Array(shape) => Side::of_array(shape, units),
-            Place::Strided(view) => Ok(Side::of_view(view, unit_bits)),
+    /// A side of nothing.
+    pub fn empty() -> Side<'a> {
+        Side {
+            sizes: SmallVec::new(),
+            elements: 0,
+            allocated: 0,
+            buffer_bytes: 0,
+            base: 0,
+            ways: Ways::Strides(SmallVec::new()),
+            scale: 1,
+            array: None,
         }
     }
 
-    fn of_array(shape: &'a ArrayShape, units: i64) -> Result<Self, PlanError> {
+    /// Makes an empty side one in units of so many bits, in its place, as it is large. Positions of a whole array are scaled by
+    /// `units` an element.
+    pub fn set(&mut self, place: Place<'a>, units: i64, unit_bits: i64) -> Result<(), PlanError> {
+        match place {
+            Place::Array(shape) => self.set_array(shape, units),
+            Place::Strided(view) => {
+                *self = Side::of_view(view, unit_bits);
+                Ok(())
+            }
+        }
+    }
+
+    fn set_array(&mut self, shape: &'a ArrayShape, units: i64) -> Result<(), PlanError> {
         let layout = shape.require_layout()?;
-        let mut sizes = SmallVec::with_capacity(shape.rank());
         for (dimension, size) in shape.dimensions().iter().enumerate() {
             match size.bound() {
-                Some(size) => sizes.push(size),
+                Some(size) => self.sizes.push(size),
                 None => return Err(ShapeError::Unbounded { dimension }.into()),
             }
         }
-        let count = shape.elements().unwrap_or(0);
-        // Without tiles a dimension is one digit; no need to expand the layout.
-        let untiled = layout.tiles().is_empty().then(|| strides(shape, layout));
-        let (ways, allocated) = match untiled.flatten() {
-            Some((strides, expanded)) => (
-                Ways::Strides(strides),
-                layout.align_tail(expanded).unwrap_or(expanded),
-            ),
-            _ => {
-                let map = AddressMap::new(shape)?;
-                let allocated = map.allocated_elements();
-                (Ways::Map(map), allocated)
-            }
-        };
-        Ok(Side {
-            sizes,
-            elements: count,
-            allocated,
-            buffer_bytes: shape.bytes_of(allocated),
-            base: 0,
-            ways,
-            scale: units,
-            array: Some(shape),
-        })
+        self.elements = shape.elements().unwrap_or(0);
+        self.allocated = self.set_ways(shape, layout)?;
+        self.buffer_bytes = shape.bytes_of(self.allocated);
+        (self.scale, self.array) = (units, Some(shape));
+        Ok(())
+    }
+
+    /// Finds the ways of an array's indices; returns the elements that it allocates.
+    fn set_ways(&mut self, shape: &ArrayShape, layout: &Layout) -> Result<i64, PlanError> {
+        // Without tiles a dimension is one digit, and without padding nobody asks for more.
+        let is_plain = layout.tiles().is_empty()
+            && (layout.padded_dimensions().is_empty() || self.elements == 0)
+            && layout.tail_padding_alignment() == 1;
+        if is_plain && let Some((strides, allocated)) = strides(shape, layout) {
+            self.ways = Ways::Strides(strides);
+            return Ok(allocated);
+        }
+        self.ways = Ways::Cut(Cut::empty());
+        if let Ways::Cut(cut) = &mut self.ways
+            && cut.set(shape, layout).is_some()
+            && let Some(allocated) = layout.align_tail(cut.expanded)
+        {
+            return Ok(allocated);
+        }
+        let map = AddressMap::new(shape)?;
+        let allocated = map.allocated_elements();
+        self.ways = Ways::Map(map);
+        Ok(allocated)
     }
 
     fn of_view(view: &StridedView, unit_bits: i64) -> Self {
@@ -122,7 +145,7 @@ impl<'a> Side<'a> {
     pub fn map(&self) -> Option<Cow<'_, AddressMap>> {
         match &self.ways {
             Ways::Map(map) => Some(Cow::Borrowed(map)),
-            Ways::Strides(_) => {
+            Ways::Strides(_) | Ways::Cut(_) => {
                 let map = AddressMap::new(self.array?).ok()?;
                 Some(Cow::Owned(map))
             }
@@ -141,9 +164,20 @@ impl<'a> Side<'a> {
                 sizes: self.sizes.clone(),
                 strides: match &self.ways {
                     Ways::Strides(strides) => strides.clone(),
-                    Ways::Map(_) => SmallVec::new(),
+                    Ways::Cut(_) | Ways::Map(_) => SmallVec::new(),
                 },
             },
+        }
+    }
+
+    /// Visits what a whole array with elements allocates and leaves empty.
+    pub fn padding(&self, then: fills::Then<'_>) -> Result<(), TooManyPieces> {
+        if let Ways::Cut(cut) = &self.ways {
+            return fills::padding_of(cut, &self.sizes, self.allocated, then);
+        }
+        match self.map() {
+            Some(map) => fills::padding(map.expansion(), &mut digit_indices(&map), then),
+            None => Ok(()),
         }
     }
 
@@ -156,6 +190,7 @@ impl<'a> Side<'a> {
     pub fn is_tiled(&self) -> bool {
         match &self.ways {
             Ways::Strides(_) => false,
+            Ways::Cut(cut) => cut.is_tiled,
             Ways::Map(map) => {
                 let nodes = &map.expansion().nodes;
                 nodes
@@ -182,7 +217,7 @@ impl<'a> Side<'a> {
             (Ways::Strides(strides), None) => (0..strides.len())
                 .filter(wide)
                 .min_by_key(|&d| strides[d].unsigned_abs()),
-            (Ways::Map(_), None) => None,
+            (Ways::Cut(_) | Ways::Map(_), None) => None,
         }
     }
 
@@ -193,6 +228,7 @@ impl<'a> Side<'a> {
         };
         let stride = match &self.ways {
             Ways::Strides(strides) => strides[dimension],
+            Ways::Cut(cut) => cut.stride(dimension)?,
             Ways::Map(map) => match map.expansion().roots[dimension] {
                 None => 0,
                 Some(root) => match map.expansion().nodes[root].part {
@@ -204,16 +240,17 @@ impl<'a> Side<'a> {
         Some(stride * self.scale)
     }
 
-    /// The digits of an index, where it has any; none are looked for where dimensions are combined.
+    /// The digits of an index, where tiles divide one another and combine no dimensions.
     pub fn digits(&self, index: Index<'_>) -> Option<Digits> {
         if let Some(stride) = self.stride(index) {
             return Some(Digits::line(stride));
         }
-        let (Ways::Map(map), Index::Dimension(dimension)) = (&self.ways, index) else {
-            return None;
-        };
-        let expansion = map.expansion();
-        Digits::new(expansion, expansion.roots[dimension], self.scale)
+        match (&self.ways, index) {
+            (Ways::Cut(cut), Index::Dimension(dimension)) => {
+                Some(cut.digits(dimension, self.scale))
+            }
+            _ => None,
+        }
     }
 
     /// The way of an index, of combined ones whether this side combines the dimensions or not.
@@ -228,6 +265,7 @@ impl<'a> Side<'a> {
     fn dimension_tree(&self, dimension: usize) -> Result<Tree, TooManyPieces> {
         match &self.ways {
             Ways::Strides(strides) => Ok(Tree::Line(strides[dimension] * self.scale)),
+            Ways::Cut(cut) => Ok(cut.tree(dimension, self.scale)),
             Ways::Map(map) => {
                 let expansion = map.expansion();
                 Tree::new(expansion, expansion.roots[dimension], self.scale).ok_or(TooManyPieces)

@@ -188,7 +188,7 @@ impl Item {
             && bytes % self.width as isize == 0;
         let gap = Gap {
             bytes: bytes as usize,
-            pattern: fill.side_by_side(),
+            pattern: *fill.pattern(),
         };
         fits.then(|| Item {
             padding: Some(Padding {

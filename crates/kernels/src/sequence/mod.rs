@@ -23,6 +23,8 @@ pub(crate) mod stage;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 use crate::error::{Buffer, NestError};
 use crate::fill::Fill;
 use crate::isa::Isa;
@@ -249,13 +251,13 @@ impl Sequence {
         stream: bool,
         sizes: Sizes,
     ) -> Option<Sequence> {
-        let moved = moves.clone().map(|m| (m.nest(), None));
+        let moved = moves.clone().map(|m| (Cow::Borrowed(m.nest()), None));
         let filled = fills.clone().enumerate();
-        let filled = filled.map(|(i, fill)| (fill.repeat().nest(), Some(i)));
+        let filled = filled.map(|(i, fill)| (fill.nest(), Some(i)));
         let items: Vec<Item> = moved
             .chain(filled)
             .filter(|(nest, _)| nest.bytes > 0)
-            .map(|(nest, pattern)| Item::new(nest, pattern))
+            .map(|(nest, pattern)| Item::new(&nest, pattern))
             .collect();
         // Loops that stay in the destination write the same bytes again.
         if items.iter().any(Item::stays) {
