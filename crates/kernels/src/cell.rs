@@ -18,7 +18,7 @@ use crate::simd::Vector;
 /// The most bytes of a block.
 const MOST: usize = 4096;
 /// The most bytes of a block that is put together by tables.
-const GATHERED: usize = 512;
+pub(crate) const GATHERED: usize = 512;
 /// The most windows of a register that is put together by tables; more are not faster than going element by element.
 const WINDOWS: usize = 8;
 

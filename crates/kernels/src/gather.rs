@@ -11,6 +11,7 @@
 use std::marker::PhantomData;
 
 use crate::around::{Around, Each, Rounds};
+use crate::cell::GATHERED;
 use crate::dispatch;
 use crate::isa::Isa;
 use crate::nest::{Loop, Loops};
@@ -21,6 +22,8 @@ use crate::simd::{LANE, Set, Vector};
 const ENOUGH: usize = 48;
 /// The most bytes of a block.
 const MOST: usize = 256;
+/// The most lanes of a block's registers, the last of which may have some of the one before: [cells](crate::cell) have more bytes.
+const LANES: usize = GATHERED / LANE + 3;
 
 /// How a block of the destination is put together.
 #[derive(Debug, Clone)]
@@ -33,9 +36,9 @@ pub(crate) struct Gather {
     windows: usize,
     /// Where each lane's window begins, from the block's first element in the source: lanes of a window of a register
     /// side by side, then its windows, then the registers.
-    offsets: Box<[isize]>,
+    offsets: Vec<isize>,
     /// Which byte of the window goes to each of a lane; the top bit stands for none.
-    tables: Box<[[u8; LANE]]>,
+    tables: Vec<[u8; LANE]>,
 }
 
 impl Gather {
@@ -135,13 +138,14 @@ struct Lane {
 }
 
 /// The first `count` of every `room` values.
-fn fronts<T: Copy>(mut values: Vec<T>, room: usize, count: usize) -> Box<[T]> {
+fn fronts<T: Copy>(mut values: Vec<T>, room: usize, count: usize) -> Vec<T> {
     let rooms = values.len() / room;
     for i in 1..rooms {
         values.copy_within(i * room..i * room + count, i * count);
     }
+    // Not moved to where it would just fit: that takes longer than a small block.
     values.truncate(rooms * count);
-    values.into_boxed_slice()
+    values
 }
 
 impl Gather {
@@ -172,7 +176,8 @@ impl Gather {
         let mut offsets = vec![0; registers * room];
         // Lanes of a register are a power of two.
         let number = |lane: usize| (lane & !(lanes - 1)) * most + (lane & (lanes - 1));
-        let mut found = vec![Lane::default(); all];
+        let mut found = [Lane::default(); LANES];
+        let found = found.get_mut(..all)?;
         let mut put = |to: usize, from: isize| {
             let lane = &mut found[to / LANE];
             if lane.windows == 0 || (from - lane.start) as usize > LANE - width {

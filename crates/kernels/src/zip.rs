@@ -63,21 +63,33 @@ fn at_once<V: Vector, const K: usize>(bytes: usize) -> usize {
     }
 }
 
-/// Which byte of a lane goes to each, of numbers that [`fits`] takes: powers of two, so that nothing is divided.
-fn table(width: usize, rows: usize, join: bool) -> [u8; 16] {
+/// Which byte of a lane goes to each, of numbers that [`fits`] takes.
+fn table(width: usize, rows: usize, join: bool) -> [u8; LANE] {
     let (w, r) = (width.trailing_zeros(), rows.trailing_zeros());
-    let mut table = [0; 16];
-    for byte in 0..16 {
-        let (element, at) = (byte >> w, byte & (width - 1));
-        let part = ((element & (rows - 1)) << (4 - r)) + (element >> r << w) + at;
-        if join {
-            table[byte] = part as u8;
-        } else {
-            table[part] = byte as u8;
-        }
-    }
-    table
+    TABLES[w as usize & 3][r as usize & 3][usize::from(join)]
 }
+
+/// All of them, by the logarithms of the width and of the rows: to make one each time would be a tenth of a small plan.
+static TABLES: [[[[u8; LANE]; 2]; 4]; 4] = {
+    let mut tables = [[[[0; LANE]; 2]; 4]; 4];
+    let mut i = 0;
+    while i < 16 {
+        let (w, r) = (i / 4, i % 4);
+        if w + r <= 4 {
+            let (width, rows) = (1 << w, 1 << r);
+            let mut byte = 0;
+            while byte < LANE {
+                let (element, at) = (byte >> w, byte & (width - 1));
+                let part = ((element & (rows - 1)) << (4 - r)) + (element >> r << w) + at;
+                tables[w][r][1][byte] = part as u8;
+                tables[w][r][0][part] = byte as u8;
+                byte += 1;
+            }
+        }
+        i += 1;
+    }
+    tables
+};
 
 impl Zip {
     /// `outer` are the loops around the one over rows and the one over elements; the innermost of them are taken out.

@@ -5,20 +5,23 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use smallvec::SmallVec;
-
 use super::digits::Digits;
 use super::tree::Tree;
 use crate::address::div_ceil;
 use crate::array::ArrayShape;
 use crate::layout::{Layout, TileDimension};
 
+/// The most digits, with those of one value,
+const ROOM: usize = 16;
+/// and dimensions: arrays of so many are quicker to make than lists that may grow.
+const RANK: usize = 8;
+
 /// The digits of a layout.
 pub(super) struct Cut {
     /// Of one dimension after the other.
-    digits: SmallVec<[Digit; 8]>,
+    digits: [Digit; ROOM],
     /// Where those of each dimension end.
-    ends: SmallVec<[usize; 6]>,
+    ends: [usize; RANK],
     /// The product of their extents: elements before the tail alignment.
     pub expanded: i64,
     /// Whether a tile cuts some dimension.
@@ -35,6 +38,12 @@ pub(super) struct Digit {
     pub stride: i64,
 }
 
+const NONE: Digit = Digit {
+    place: 1,
+    extent: 1,
+    stride: 0,
+};
+
 /// One physical dimension while tiles are being applied: a digit without its stride.
 #[derive(Clone, Copy)]
 struct Slot {
@@ -43,19 +52,26 @@ struct Slot {
     extent: i64,
 }
 
+const ONCE: Slot = Slot {
+    dimension: 0,
+    place: 1,
+    extent: 1,
+};
+
 impl Cut {
     /// Of an array without dimensions.
     pub fn empty() -> Cut {
         Cut {
-            digits: SmallVec::new(),
-            ends: SmallVec::new(),
+            digits: [NONE; ROOM],
+            ends: [0; RANK],
             expanded: 1,
             is_tiled: false,
         }
     }
 
     /// The digits of `shape` in `layout`, which has its rank. `None` where a tile does not divide the one around it, or combines
-    /// dimensions, or has more than there are; where there is nothing; and where the product of the extents is beyond 63 bits.
+    /// dimensions, or has more than there are; where there is nothing, or too much for the room here; and where the product of the
+    /// extents is beyond 63 bits.
     #[cfg(test)]
     pub fn new(shape: &ArrayShape, layout: &Layout) -> Option<Cut> {
         let mut cut = Cut::empty();
@@ -65,45 +81,44 @@ impl Cut {
     /// Makes an empty one what [`new`](Cut::new) returns, in its place, as it is large.
     pub fn set(&mut self, shape: &ArrayShape, layout: &Layout) -> Option<()> {
         let padded = shape.padded_sizes(layout);
-        let mut slots: SmallVec<[Slot; 8]> = SmallVec::new();
+        let ends = self.ends.get_mut(..shape.rank())?;
+        let mut slots = [ONCE; ROOM];
+        let mut count = 0;
         for &dimension in layout.minor_to_major().iter().rev() {
-            slots.push(Slot {
+            slots[count] = Slot {
                 dimension,
                 place: 1,
                 extent: padded(dimension)?,
-            });
+            };
+            count += 1;
         }
         for tile in layout.tiles() {
             let tile = tile.dimensions();
-            for (at, &size) in (slots.len().checked_sub(tile.len())?..).zip(tile) {
+            for (at, &size) in (count.checked_sub(tile.len())?..).zip(tile) {
                 let (slot, TileDimension::Size(size)) = (slots[at], size) else {
                     return None;
                 };
                 self.is_tiled |= size > 1 && slot.extent > size;
                 slots[at].place = slot.place.checked_mul(size)?;
                 slots[at].extent = div_ceil(slot.extent, size);
-                slots.push(Slot {
+                *slots.get_mut(count)? = Slot {
                     extent: size,
                     ..slot
-                });
+                };
+                count += 1;
             }
         }
         // The least place of a dimension with digits is 1: cutting keeps it. As many digits as it has, and room for them side by side.
-        let digits = || slots.iter().filter(|slot| slot.extent > 1);
-        self.ends = SmallVec::from_elem(0, shape.rank());
-        digits().for_each(|slot| self.ends[slot.dimension] += 1);
-        let mut free = self.ends.clone();
+        let slots = &slots[..count];
+        for slot in slots.iter().filter(|slot| slot.extent > 1) {
+            ends[slot.dimension] += 1;
+        }
+        let mut free = [0; RANK];
         let mut all = 0;
-        for (end, free) in self.ends.iter_mut().zip(&mut free) {
+        for (end, free) in ends.iter_mut().zip(&mut free) {
             all += *end;
             (*end, *free) = (all, all);
         }
-        let none = Digit {
-            place: 0,
-            extent: 0,
-            stride: 0,
-        };
-        self.digits = SmallVec::from_elem(none, all);
         // The last slot is the most minor one; the last of a dimension mostly has the least place.
         for slot in slots.iter().rev() {
             if slot.extent > 1 {
@@ -120,9 +135,8 @@ impl Cut {
             return None;
         }
         let (mut start, mut kept) = (0, 0);
-        for end in &mut self.ends {
-            let first = kept;
-            kept = join(&mut self.digits, start..*end, first)?;
+        for end in ends {
+            kept = join(&mut self.digits, start..*end, kept)?;
             (start, *end) = (*end, kept);
         }
         Some(())
@@ -271,6 +285,8 @@ mod tests {
             "u8[23,5]{1,0:T(*,2)}",
             "u8[5]{0:T(2,4)}",
             "u8[0,5]{1,0:T(2,4)}",
+            "u8[1,1,1,1,1,1,1,1,5]{8,7,6,5,4,3,2,1,0:T(4)}",
+            "u8[64]{0:T(2)(2)(2)(2)(2)(2)(2)(2)(2)(2)(2)(2)(2)(2)(2)(2)}",
         ] {
             assert!(cut(text).is_none(), "{text}");
         }

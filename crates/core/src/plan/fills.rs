@@ -102,28 +102,38 @@ fn images_of(
     region: &mut Region,
     then: Then<'_>,
 ) -> Result<(), TooManyPieces> {
-    let Some((&(_, first), others)) = dimensions.split_first() else {
-        return then(region);
-    };
     let (outer, base) = (region.loops.len(), region.base);
-    let digits = cut.dimension(first);
-    let (mut rest, mut start) = (sizes[first], 0);
-    for (i, digit) in digits.iter().enumerate() {
-        let whole = rest / digit.place;
-        if whole > 0 {
-            region.base = base + start;
-            region.add(whole, digit);
-            region.add_all_of(&digits[i + 1..]);
-            images_of(cut, sizes, others, region, then)?;
-            region.loops.truncate(outer);
+    for (i, &(_, dimension)) in dimensions.iter().enumerate() {
+        let digits = cut.dimension(dimension);
+        let size = sizes[dimension];
+        if let [digit] = digits {
+            // The common case, without the detour.
+            region.add(size, digit);
+            continue;
         }
-        rest -= whole * digit.place;
-        start += whole * digit.stride;
-        if rest == 0 {
-            break;
+        let (inner, others) = (region.loops.len(), &dimensions[i + 1..]);
+        let (mut rest, mut start) = (size, 0);
+        for (i, digit) in digits.iter().enumerate() {
+            let whole = rest / digit.place;
+            if whole > 0 {
+                region.base = base + start;
+                region.add(whole, digit);
+                region.add_all_of(&digits[i + 1..]);
+                images_of(cut, sizes, others, region, then)?;
+                region.loops.truncate(inner);
+            }
+            rest -= whole * digit.place;
+            start += whole * digit.stride;
+            if rest == 0 {
+                break;
+            }
         }
+        region.loops.truncate(outer);
+        region.base = base;
+        return Ok(());
     }
-    region.base = base;
+    then(region)?;
+    region.loops.truncate(outer);
     Ok(())
 }
 

@@ -32,6 +32,10 @@ pub(super) struct Side<'a> {
 }
 
 /// How indices become positions.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "made in its place, and there are two at a time"
+)]
 enum Ways {
     /// Every dimension has a stride.
     Strides(SmallVec<[i64; 6]>),
