@@ -21,7 +21,8 @@ pub struct FillLoop {
     pub destination: isize,
 }
 
-/// A box of elements that all become the same bytes: a [`Move`] from one element, repeated, where they are not few.
+/// A box of elements that all become the same bytes: a [`Move`] from one element, repeated, or, where there is little to fill, a loop
+/// over its rows.
 ///
 /// # Example
 ///
@@ -42,6 +43,7 @@ pub struct Fill {
     way: Way,
 }
 
+/// How it is filled.
 #[derive(Debug, Clone)]
 enum Way {
     Few(Few),

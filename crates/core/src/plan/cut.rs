@@ -69,16 +69,9 @@ impl Cut {
         }
     }
 
-    /// The digits of `shape` in `layout`, which has its rank. `None` where a tile does not divide the one around it, or combines
-    /// dimensions, or has more than there are; where there is nothing, or too much for the room here; and where the product of the
-    /// extents is beyond 63 bits.
-    #[cfg(test)]
-    pub fn new(shape: &ArrayShape, layout: &Layout) -> Option<Cut> {
-        let mut cut = Cut::empty();
-        cut.set(shape, layout).map(|()| cut)
-    }
-
-    /// Makes an empty one what [`new`](Cut::new) returns, in its place, as it is large.
+    /// Makes an empty one the digits of `shape` in `layout`, which has its rank: in its place, as it is large. `None` where a tile does not
+    /// divide the one around it, or combines dimensions, or has more than there are; where there is nothing, or too much for the room
+    /// here; and where the product of the extents is beyond 63 bits.
     pub fn set(&mut self, shape: &ArrayShape, layout: &Layout) -> Option<()> {
         let padded = shape.padded_sizes(layout);
         let ends = self.ends.get_mut(..shape.rank())?;
@@ -108,7 +101,7 @@ impl Cut {
                 count += 1;
             }
         }
-        // The least place of a dimension with digits is 1: cutting keeps it. As many digits as it has, and room for them side by side.
+        // Side by side, dimension by dimension. The least place of each is 1: cutting keeps it.
         let slots = &slots[..count];
         for slot in slots.iter().filter(|slot| slot.extent > 1) {
             ends[slot.dimension] += 1;
@@ -219,8 +212,8 @@ mod tests {
     }
 
     fn cut(text: &str) -> Option<Cut> {
-        let shape = shape(text);
-        Cut::new(&shape, shape.layout().unwrap())
+        let (shape, mut cut) = (shape(text), Cut::empty());
+        cut.set(&shape, shape.layout().unwrap()).map(|()| cut)
     }
 
     #[test]

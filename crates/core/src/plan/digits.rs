@@ -169,8 +169,8 @@ mod tests {
         let shape: Shape = format!("u8[{rows},5]{{1,0{colon}{tiles}}}")
             .parse()
             .unwrap();
-        let shape = shape.as_array().unwrap();
-        Cut::new(shape, shape.layout().unwrap())
+        let (shape, mut cut) = (shape.as_array().unwrap(), Cut::empty());
+        cut.set(shape, shape.layout().unwrap()).map(|()| cut)
     }
 
     /// Where a piece is on both sides.
