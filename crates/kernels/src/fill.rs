@@ -81,15 +81,8 @@ impl Fill {
         let way = match few {
             Some(few) => Way::Few(few),
             None => {
-                let nest: Loops = loops
-                    .iter()
-                    .map(|l| Loop {
-                        extent: l.extent,
-                        source: 0,
-                        destination: l.destination,
-                    })
-                    .collect();
-                Way::Repeat(Move::tuned(width, 0, destination, &nest, tuning)?)
+                let loops: Loops = repeated(loops).collect();
+                Way::Repeat(Move::tuned(width, 0, destination, &loops, tuning)?)
             }
         };
         Ok(Fill {
@@ -175,6 +168,15 @@ impl Fill {
     fn element(&self) -> &[u8] {
         &self.pattern[..self.width()]
     }
+}
+
+/// The loops of a move that stays at one element of the source.
+pub(crate) fn repeated(loops: &[FillLoop]) -> impl Iterator<Item = Loop> + '_ {
+    loops.iter().map(|l| Loop {
+        extent: l.extent,
+        source: 0,
+        destination: l.destination,
+    })
 }
 
 /// An element of 1, 2, 4, 8 or 16 bytes, as often as a lane takes it.

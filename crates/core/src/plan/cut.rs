@@ -203,35 +203,41 @@ fn join(digits: &mut [Digit], range: Range<usize>, first: usize) -> Option<usize
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::{AddressMap, Shape};
 
-    fn shape(text: &str) -> ArrayShape {
+    /// Layouts whose tiles divide one another.
+    pub const LAYOUTS: [&str; 15] = [
+        "u8[7,5]{1,0:T(4,2)}",
+        "u8[7,5]{0,1:T(4,2)}",
+        "u8[7,5]{0,1:PAD(9,6)}",
+        "u8[7,5]{1,0:T(8,8)(4,1)}",
+        "u8[7,5]{1,0:T(4)}",
+        "u8[23,5]{1,0:T(8,2)(4,1)(2,1)}",
+        "u8[1,5]{1,0:T(8,128)}",
+        "u8[3,1,23]{2,1,0:T(2,4)(2,1)}",
+        "u8[23]{0:T(8)(4)}",
+        "u8[23]{0:T(8)(2,2)}",
+        "u8[2,9,3,3]{3,2,1,0:T(4,1,1)}",
+        "u8[5,7]{1,0:T(2,4)L(50)}",
+        "u8[39,5]{1,0:T(16,2)(4,1)(2,1)}",
+        "u8[39,5]{0,1:T(2,16)(1,4)(1,2)PAD(50,5)}",
+        "u8[5,7]{1,0:L(50)}",
+    ];
+
+    pub fn shape(text: &str) -> ArrayShape {
         text.parse::<Shape>().unwrap().as_array().unwrap().clone()
     }
 
-    fn cut(text: &str) -> Option<Cut> {
+    pub fn cut(text: &str) -> Option<Cut> {
         let (shape, mut cut) = (shape(text), Cut::empty());
         cut.set(&shape, shape.layout().unwrap()).map(|()| cut)
     }
 
     #[test]
     fn positions_are_those_of_the_address_map() {
-        for text in [
-            "u8[7,5]{1,0:T(4,2)}",
-            "u8[7,5]{0,1:T(4,2)}",
-            "u8[7,5]{0,1:PAD(9,6)}",
-            "u8[7,5]{1,0:T(8,8)(4,1)}",
-            "u8[7,5]{1,0:T(4)}",
-            "u8[23,5]{1,0:T(8,2)(4,1)(2,1)}",
-            "u8[1,5]{1,0:T(8,128)}",
-            "u8[3,1,23]{2,1,0:T(2,4)(2,1)}",
-            "u8[23]{0:T(8)(4)}",
-            "u8[23]{0:T(8)(2,2)}",
-            "u8[2,9,3,3]{3,2,1,0:T(4,1,1)}",
-            "u8[5,7]{1,0:T(2,4)L(50)}",
-        ] {
+        for text in LAYOUTS {
             let (shape, cut) = (shape(text), cut(text).unwrap());
             let map = AddressMap::new(&shape).unwrap();
             assert_eq!(cut.expanded, map.expansion().expanded, "{text}");

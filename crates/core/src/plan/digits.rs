@@ -148,10 +148,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::super::boxes::SmallLoops;
-    use super::super::cut::Cut;
+    use super::super::cut::{Cut, tests};
     use super::super::tree::common_pieces;
     use super::*;
-    use crate::Shape;
 
     /// Layouts of a matrix's rows: untiled, with tiles that divide one another, or another one's.
     const TILES: [&str; 7] = [
@@ -166,11 +165,7 @@ mod tests {
 
     fn cut(rows: i64, tiles: &str) -> Option<Cut> {
         let colon = if tiles.is_empty() { "" } else { ":" };
-        let shape: Shape = format!("u8[{rows},5]{{1,0{colon}{tiles}}}")
-            .parse()
-            .unwrap();
-        let (shape, mut cut) = (shape.as_array().unwrap(), Cut::empty());
-        cut.set(shape, shape.layout().unwrap()).map(|()| cut)
+        tests::cut(&format!("u8[{rows},5]{{1,0{colon}{tiles}}}"))
     }
 
     /// Where a piece is on both sides.

@@ -325,10 +325,11 @@ fn gaps(
 
 #[cfg(test)]
 mod tests {
+    use super::super::cut::tests::{LAYOUTS, cut, shape};
     use super::super::side::digit_indices;
     use super::*;
+    use crate::AddressMap;
     use crate::address::Location;
-    use crate::{AddressMap, Shape};
 
     /// The positions of a region.
     fn positions(region: &Region) -> Vec<i64> {
@@ -342,27 +343,10 @@ mod tests {
 
     #[test]
     fn regions_are_all_that_is_padding_once_and_as_few_as_of_an_expansion() {
-        for text in [
-            "u8[7,5]{1,0:T(4,2)}",
-            "u8[7,5]{0,1:T(4,2)}",
-            "u8[7,5]{0,1:PAD(9,6)}",
-            "u8[7,5]{1,0:T(8,8)(4,1)}",
-            "u8[7,5]{1,0:T(4)}",
-            "u8[39,5]{1,0:T(16,2)(4,1)(2,1)}",
-            "u8[39,5]{0,1:T(2,16)(1,4)(1,2)PAD(50,5)}",
-            "u8[1,5]{1,0:T(8,128)}",
-            "u8[3,1,23]{2,1,0:T(2,4)(2,1)}",
-            "u8[23]{0:T(8)(2,2)}",
-            "u8[2,9,3,3]{3,2,1,0:T(4,1,1)}",
-            "u8[5,7]{1,0:T(2,4)L(50)}",
-            "u8[5,7]{1,0:L(50)}",
-        ] {
-            let shape: Shape = text.parse().unwrap();
-            let shape = shape.as_array().unwrap();
-            let map = AddressMap::new(shape).unwrap();
+        for text in LAYOUTS {
+            let cut = cut(text).unwrap();
+            let map = AddressMap::new(&shape(text)).unwrap();
             let allocated = map.allocated_elements();
-            let mut cut = Cut::empty();
-            cut.set(shape, shape.layout().unwrap()).unwrap();
             let mut found: Vec<i64> = Vec::new();
             let mut regions = 0;
             padding_of(&cut, map.sizes(), allocated, &mut |region| {

@@ -104,7 +104,9 @@ impl Few {
             });
         }
         let (to, run) = (destination.as_mut_ptr(), self.run());
-        // SAFETY: the last of the rows, which lie in ascending order in each loop, ends inside the destination.
+        // SAFETY: each row is writable: steps are not negative, so none begins behind the last one, which ends at `needed`, and that is
+        // in the slice; sums up to there do not overflow, as `find` checked. It is as long as a piece, by the arm that its length
+        // takes; pieces are made of lanes, or of parts of one.
         unsafe {
             match run {
                 PAIR.. => self.rows(|row| pieces::<LANE, 2>(pattern, to.add(row), run)),
@@ -192,7 +194,8 @@ impl Few {
 #[inline(always)]
 unsafe fn pieces<const N: usize, const T: usize>(pattern: &[u8; LANE], row: *mut u8, bytes: usize) {
     let last = bytes - N * T;
-    // SAFETY: no piece begins behind the last one; pieces may begin at any byte.
+    // SAFETY: the part is the front of the pattern, as `N` is at most a lane. A piece begins at `last` at most, which is not negative as
+    // the row is as long as one, and ends where the row does, which is writable; arrays of bytes may lie at any address.
     unsafe {
         let part = pattern.as_ptr().cast::<[u8; N]>().read();
         let put = |at: usize| {

@@ -4,9 +4,9 @@ use smallvec::SmallVec;
 
 use crate::clip::clip;
 use crate::error::{Buffer, NestError};
-use crate::fill::FillLoop;
+use crate::fill::{FillLoop, repeated};
 use crate::kernel::Kernel;
-use crate::nest::{Loop, Nest};
+use crate::nest::{Loop, Loops, Nest};
 
 /// A box of packed elements that all become the same bits. As a [`Fill`](crate::Fill), but the offset and the strides
 /// count bits; other bits of a byte stay as they are.
@@ -45,14 +45,7 @@ impl FillBits {
         if !matches!(bits, 1 | 2 | 4) {
             return Err(NestError::Width { width: bits });
         }
-        let loops: Vec<Loop> = loops
-            .iter()
-            .map(|l| Loop {
-                extent: l.extent,
-                source: 0,
-                destination: l.destination,
-            })
-            .collect();
+        let loops: Loops = repeated(loops).collect();
         let nest = Nest::of_widths((bits, bits), 0, destination, &loops)?;
         let mut places = nest
             .loops
