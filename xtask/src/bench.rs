@@ -1,9 +1,5 @@
 //! `cargo xtask bench`: builds the benchmark, with those it is to be measured beside, and runs it.
-//!
-//! `bench/` is a workspace of its own: the libraries that it compares with are in no other's lock
-//! file.
 
-use std::env;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -13,6 +9,9 @@ use crate::package;
 use crate::process;
 use crate::python;
 use crate::workspace::Workspace;
+
+/// The package of the benchmark's programs.
+const PACKAGE: &str = "minormajor-bench";
 
 /// Makes an allocator keep what is freed, on huge pages: libraries that allocate their results find
 /// pages that were touched before.
@@ -75,7 +74,11 @@ fn indices(workspace: &Workspace, options: &[String]) -> Result<(), Failure> {
 /// Runs the benchmark of matrix products and compact shapes.
 fn tensors(workspace: &Workspace, options: &[String]) -> Result<(), Failure> {
     let with_peers = options.iter().any(|option| option == "--peers");
-    let features = if with_peers { &["peers"][..] } else { &[] };
+    let features: &[&str] = if with_peers {
+        &["blas", "peers"]
+    } else {
+        &["blas"]
+    };
     let mut command = Command::new(build(workspace, "tensors", features)?);
     command.args(options);
     if with_peers {
@@ -103,22 +106,20 @@ fn beside_numpy(workspace: &Workspace, options: &[String]) -> Result<(), Failure
     )
 }
 
-/// Looks over the benchmark's code, the peers' part of it too, and runs its tests.
+/// Looks over the part of the benchmark's code that peers belong to; the rest is the workspace's.
 ///
 /// # Errors
 ///
 /// Where something is found.
 pub fn check(workspace: &Workspace) -> Result<(), Failure> {
-    let cargo = |subcommand: &str| {
-        let mut command = workspace.cargo(subcommand);
-        command
-            .args(["--manifest-path", "bench/Cargo.toml"])
-            .env("CARGO_TARGET_DIR", workspace.target().join("bench"));
-        command
-    };
-    process::run(cargo("clippy").args(["--all-targets", "--all-features", "--", "-Dwarnings"]))?;
-    // The one program that has tests, in the build that `instructions` uses too: linking each takes minutes.
-    process::run(cargo("test").args(["--release", "--bin", "bench"]))
+    process::run(workspace.cargo("clippy").args([
+        "--package",
+        PACKAGE,
+        "--all-targets",
+        "--all-features",
+        "--",
+        "-Dwarnings",
+    ]))
 }
 
 /// Builds one of the benchmark's programs, and says where it is.
@@ -127,15 +128,11 @@ pub fn check(workspace: &Workspace) -> Result<(), Failure> {
 ///
 /// Where the build fails.
 pub fn build(workspace: &Workspace, name: &str, features: &[&str]) -> Result<PathBuf, Failure> {
-    let target = workspace.target().join("bench");
     process::run(
         workspace
             .cargo("build")
-            .args(["--release", "--manifest-path", "bench/Cargo.toml"])
-            .args(["--bin", name])
-            .args(["--features", &features.join(",")])
-            .env("CARGO_TARGET_DIR", &target),
+            .args(["--release", "--package", PACKAGE, "--bin", name])
+            .args(["--features", &features.join(",")]),
     )?;
-    let program = format!("{name}{}", env::consts::EXE_SUFFIX);
-    Ok(target.join("release").join(program))
+    Ok(workspace.program("release", name))
 }

@@ -62,8 +62,9 @@ pub fn run(workspace: &Workspace, quick: bool) -> Result<(), Failure> {
         package::test(workspace, python.as_deref())
     })?;
     if !quick {
+        steps.run("kernels as people get them", || kernels(workspace))?;
         steps.run("orders of threads", || orders(workspace))?;
-        steps.run("benchmark", || bench::check(workspace))?;
+        steps.run("benchmark's peers", || bench::check(workspace))?;
         steps.run("instructions", || instructions::run(workspace, false))?;
         steps.run("conformance", || {
             conformance::compare(workspace, python.as_deref(), Cases::default())
@@ -82,10 +83,18 @@ pub fn run(workspace: &Workspace, quick: bool) -> Result<(), Failure> {
     steps.summarise();
     if quick {
         println!(
-            "Left out by --quick: the release binary, orders of threads, the benchmark, instructions, XLA, the documents' commands, fuzzing."
+            "Left out by --quick: the release binary, the kernels in it, orders of threads, the benchmark, instructions, XLA, the documents' commands, fuzzing."
         );
     }
     Ok(())
+}
+
+/// The kernels' suites once more, over those of the release binary: the others are compiled without optimisation.
+fn kernels(workspace: &Workspace) -> Result<(), Failure> {
+    let mut command = workspace.cargo("test");
+    command.args(["--release", "--no-fail-fast"]);
+    command.args(["--package", "minormajor-kernels", "--test", "*"]);
+    run_tests(&mut command)
 }
 
 /// Goes through all orders of what threads tell each other, with loom.
@@ -123,17 +132,12 @@ pub fn build_release(workspace: &Workspace) -> Result<(), Failure> {
 
 fn format(workspace: &Workspace) -> Result<(), Failure> {
     process::run(workspace.cargo("fmt").args(["--all", "--check"]))?;
-    // Workspaces of their own. Not `--all` here: that would go through path dependencies into the
-    // main workspace again.
-    ["bench/Cargo.toml", "fuzz/Cargo.toml"]
-        .into_iter()
-        .try_for_each(|manifest| {
-            process::run(
-                workspace
-                    .cargo("fmt")
-                    .args(["--check", "--manifest-path", manifest]),
-            )
-        })
+    // A workspace of its own. Not `--all` here: that would go through path dependencies into the main workspace again.
+    process::run(
+        workspace
+            .cargo("fmt")
+            .args(["--check", "--manifest-path", "fuzz/Cargo.toml"]),
+    )
 }
 
 fn set_or_remove(command: &mut Command, name: &str, value: Option<&Path>) {

@@ -40,40 +40,46 @@ pub(crate) unsafe fn cached<S: Set, O: Order, const W: usize>(plane: &Plane, ord
     // SAFETY: the caller's promise. Tables have all places; a plane without two single loops or tables is walked.
     unsafe {
         match (plane.rows.single_stride(), plane.columns.single_stride()) {
-            (Some(pitch), Some(step)) => known::<S, O, W, _, _>(
-                plane,
-                order,
-                at,
-                Some((pitch, step)),
-                move |from: *const u8, p: usize| Steps {
-                    base: from.offset(p as isize * pitch),
-                    step: pitch,
-                },
-                move |to: *const u8, q: usize| Steps {
-                    base: to.offset(q as isize * step),
-                    step,
-                },
-            ),
-            _ if !plane.tables.0.is_empty() => known::<S, O, W, _, _>(
-                plane,
-                order,
-                at,
-                None,
-                |base: *const u8, p: usize| Table {
-                    base,
-                    offsets: plane.tables.0.get_unchecked(p..),
-                },
-                |base: *const u8, q: usize| Table {
-                    base,
-                    offsets: plane.tables.1.get_unchecked(q..),
-                },
-            ),
+            (Some(pitch), Some(step)) => {
+                let strides = Some((pitch, step));
+                let (rows, columns) = (stepped(pitch), stepped(step));
+                known::<S, O, W, _, _>(plane, order, at, strides, rows, columns);
+            }
+            _ if !plane.tables.0.is_empty() => {
+                let (rows, columns) = (tabled(&plane.tables.0), tabled(&plane.tables.1));
+                known::<S, O, W, _, _>(plane, order, at, None, rows, columns);
+            }
             _ => {
                 let set = PhantomData::<S>;
                 let mut walked = Walked::<S, O, W> { plane, order, set };
                 plane.around.walk(at.source, at.destination, &mut walked);
             }
         }
+    }
+}
+
+/// The places from one on, of those that lie `step` bytes apart. In a function of its own, as [`tabled`], since a closure is another one in each
+/// instance of a generic function, and all kernels with it.
+fn stepped(step: isize) -> impl Fn(*const u8, usize) -> Steps + Copy {
+    #[inline(always)]
+    move |base, first| Steps {
+        base: base.wrapping_offset(first as isize * step),
+        step,
+    }
+}
+
+/// The same of those that a table has.
+///
+/// # Safety
+///
+/// None is asked for that the table lacks.
+unsafe fn tabled<'a>(offsets: &'a [isize]) -> impl Fn(*const u8, usize) -> Table<'a> + Copy {
+    #[inline(always)]
+    move |base, first| {
+        debug_assert!(first < offsets.len());
+        // SAFETY: the caller's promise.
+        let offsets = unsafe { offsets.get_unchecked(first..) };
+        Table { base, offsets }
     }
 }
 
@@ -114,7 +120,7 @@ unsafe fn known<S: Set, O: Order, const W: usize, A: Parted, B: Parted>(
     };
     let crowded = strides.is_some_and(|(pitch, step)| crowded(pitch, step));
     macro_rules! squares_of {
-        ($vector:ty, $beside:expr) => {{
+        ($set:ty, $vector:ty, $beside:expr) => {{
             let most = const { LINE / <$vector>::BYTES };
             let known = Known::<$vector, S::Quarter, O, W, _, _, _> {
                 order,
@@ -128,7 +134,7 @@ unsafe fn known<S: Set, O: Order, const W: usize, A: Parted, B: Parted>(
                 beside: $beside,
                 vectors: PhantomData,
             };
-            S::enter(plane.around.of(at, known))
+            <$set>::enter(plane.around.of(at, known))
         }};
     }
     // SAFETY: the caller's promise; each vector is no longer than either axis.
@@ -141,12 +147,12 @@ unsafe fn known<S: Set, O: Order, const W: usize, A: Parted, B: Parted>(
                 height,
                 breadth,
             };
-            S::enter(plane.around.of(at, elements));
+            S::Narrow::enter(plane.around.of(at, elements));
         } else if side >= S::Wide::BYTES {
             match at.aside {
-                None if plane.far => squares_of!(S::Wide, Owning),
-                None => squares_of!(S::Wide, ()),
-                Some(beside) => squares_of!(S::Wide, beside),
+                None if plane.far => squares_of!(S, S::Wide, Owning),
+                None => squares_of!(S, S::Wide, ()),
+                Some(beside) => squares_of!(S, S::Wide, beside),
             }
         } else if long >= S::Wide::BYTES && side < S::Half::BYTES {
             let oblong = Oblong::<S::Wide, O, W, _, _> {
@@ -159,11 +165,11 @@ unsafe fn known<S: Set, O: Order, const W: usize, A: Parted, B: Parted>(
             };
             S::enter(plane.around.of(at, oblong));
         } else if side >= S::Half::BYTES && plane.far {
-            squares_of!(S::Half, Owning);
+            squares_of!(S::Narrow, S::Half, Owning);
         } else if side >= S::Half::BYTES {
-            squares_of!(S::Half, ());
+            squares_of!(S::Narrow, S::Half, ());
         } else {
-            squares_of!(S::Quarter, ());
+            squares_of!(S::Narrow, S::Quarter, ());
         }
     }
 }
@@ -288,7 +294,7 @@ impl<S: Set, O: Order, const W: usize> Each for Walked<'_, S, O, W> {
                     NoRoom,
                 ));
             } else if end * W >= S::Half::BYTES {
-                S::enter(Strips::<S::Half, O, _, W, false>::new(
+                S::Narrow::enter(Strips::<S::Half, O, _, W, false>::new(
                     plane,
                     order,
                     at,
@@ -296,7 +302,7 @@ impl<S: Set, O: Order, const W: usize> Each for Walked<'_, S, O, W> {
                     NoRoom,
                 ));
             } else {
-                S::enter(Strips::<S::Quarter, O, _, W, false>::new(
+                S::Narrow::enter(Strips::<S::Quarter, O, _, W, false>::new(
                     plane,
                     order,
                     at,

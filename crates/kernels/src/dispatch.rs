@@ -25,9 +25,10 @@ use sets::Portable;
 #[cfg(target_arch = "x86_64")]
 use sets::{Avx2Set, Avx512Set, VbmiSet};
 
-/// The sets that kernels are compiled for: each takes a compiler a minute or two. In place of one that a build leaves out
+/// The sets that kernels are compiled for: each takes a compiler a minute or more. In place of one that a build leaves out
 /// stands the target's own, for which they are compiled anyway; it is not [available](crate::Isa::available) then. Fuzzing and
-/// models of threads look at other code than kernels, and are built for the target's own alone.
+/// models of threads look at other code than kernels, and are built for the target's own alone; tests, for what the machine has that
+/// they are built on (`build.rs`).
 pub(crate) mod sets {
     /// Whether there is a portable one. Where the target has vectors of its own it is there for tests alone.
     pub(crate) const PORTABLE: bool = cfg!(not(all(
@@ -36,7 +37,9 @@ pub(crate) mod sets {
     )));
     /// Whether there are those that a CPU may lack.
     #[cfg(target_arch = "x86_64")]
-    pub(crate) const WIDE: bool = cfg!(not(any(fuzzing, loom)));
+    pub(crate) const AVX2: bool = cfg!(not(any(fuzzing, loom)));
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) const AVX512: bool = cfg!(not(any(fuzzing, loom, without_avx512)));
 
     #[cfg(all(
         any(target_arch = "x86_64", target_arch = "aarch64"),
@@ -49,12 +52,16 @@ pub(crate) mod sets {
     )))]
     pub(super) use crate::simd::Portable;
 
+    #[cfg(all(target_arch = "x86_64", any(fuzzing, loom)))]
+    pub(super) use crate::simd::NativeSet as Avx2Set;
+    #[cfg(all(target_arch = "x86_64", any(fuzzing, loom, without_avx512)))]
+    pub(super) use crate::simd::NativeSet as Avx512Set;
+    #[cfg(all(target_arch = "x86_64", not(any(fuzzing, loom))))]
+    pub(super) use crate::simd::x86::Avx2Set;
+    #[cfg(all(target_arch = "x86_64", not(any(fuzzing, loom, without_avx512))))]
+    pub(super) use crate::simd::x86::Avx512Set;
     #[cfg(target_arch = "x86_64")]
     pub(super) use crate::simd::x86::VbmiSet;
-    #[cfg(all(target_arch = "x86_64", not(any(fuzzing, loom))))]
-    pub(super) use crate::simd::x86::{Avx2Set, Avx512Set};
-    #[cfg(all(target_arch = "x86_64", any(fuzzing, loom)))]
-    pub(super) use crate::simd::{NativeSet as Avx2Set, NativeSet as Avx512Set};
 }
 
 /// Calls a function that is generic over the set.

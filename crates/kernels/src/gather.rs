@@ -289,9 +289,9 @@ pub(crate) unsafe fn run<S: Set>(gathers: &Gathers, at: &At) {
         if gathers.gather.fills::<S::Wide>() {
             sized::<S, S::Wide>(gathers, at);
         } else if gathers.gather.fills::<S::Half>() {
-            sized::<S, S::Half>(gathers, at);
+            sized::<S::Narrow, S::Half>(gathers, at);
         } else {
-            sized::<S, S::Quarter>(gathers, at);
+            sized::<S::Narrow, S::Quarter>(gathers, at);
         }
     }
 }

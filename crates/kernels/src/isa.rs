@@ -28,7 +28,8 @@ pub(crate) enum Kind {
 
 impl Isa {
     /// All instruction sets that this CPU has and the kernels are compiled for, the narrowest first. `portable` is one of them
-    /// where the target has no vectors of its own, and in builds with debug assertions.
+    /// where the target has no vectors of its own, and in builds with debug assertions; such builds lack AVX-512's where the machine
+    /// does that they are built on.
     ///
     /// ```
     /// use minormajor_kernels::Isa;
@@ -46,13 +47,14 @@ impl Isa {
             all.push(Isa(Kind::Native));
             // Only x86-64 has some that a CPU may lack.
             #[cfg(target_arch = "x86_64")]
-            if sets::WIDE {
+            if sets::AVX2 {
                 let avx2 =
                     std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("f16c");
                 if avx2 {
                     all.push(Isa(Kind::Avx2));
                 }
                 if avx2
+                    && sets::AVX512
                     && std::is_x86_feature_detected!("avx512f")
                     && std::is_x86_feature_detected!("avx512bw")
                     && std::is_x86_feature_detected!("avx512vl")

@@ -90,7 +90,7 @@ pub(crate) unsafe fn run<S: Set>(listed: &Listed, at: &At) {
 unsafe fn of_numbers<S: Set, const N: usize>(listed: &Listed, at: &At) {
     let numbers = Numbers::<S::Quarter, N>(listed, PhantomData);
     // SAFETY: the caller's promise; every iteration goes to a block, and the CPU has the set's registers.
-    unsafe { S::enter(listed.around.of(at, numbers)) }
+    unsafe { S::Narrow::enter(listed.around.of(at, numbers)) }
 }
 
 /// # Safety (of `each`)

@@ -13,7 +13,7 @@ use crate::order::Order;
 use crate::pen::Pen;
 use crate::pieces::{MaybeRoom, bring, places};
 use crate::plane::{At, PAGE, Plane};
-use crate::simd::{LINE, Vector, Work, own};
+use crate::simd::{LINE, Set, Vector, Work, own};
 use crate::tuning::{Caches, followed, is_zen3};
 
 /// The most rows of a plane that is packed in the first-level cache,
@@ -97,19 +97,19 @@ fn block_of(rows: usize) -> Option<usize> {
 ///
 /// # Safety (of `work`)
 ///
-/// As `run`, where the CPU has `L` too; there are at least `16 / W` columns and at most `ROWS` rows, those of a gap included.
+/// As `run`, where the CPU has the set; there are at least `16 / W` columns and at most `ROWS` rows, those of a gap included.
 /// Before a gap are more bytes than `V` has.
-pub(crate) struct Packed<'a, V, L, O, R, const W: usize, const ROWS: usize, const STAGES: usize> {
+pub(crate) struct Packed<'a, S, V, O, R, const W: usize, const ROWS: usize, const STAGES: usize> {
     plane: &'a Plane,
     order: O,
     at: &'a At,
     room: R,
-    /// The vectors of blocks, and those of lines.
-    vectors: PhantomData<(V, L)>,
+    /// The set, whose widest vectors are those of lines, and the vectors of blocks.
+    vectors: PhantomData<(S, V)>,
 }
 
-impl<'a, V, L, O, R, const W: usize, const ROWS: usize, const STAGES: usize>
-    Packed<'a, V, L, O, R, W, ROWS, STAGES>
+impl<'a, S, V, O, R, const W: usize, const ROWS: usize, const STAGES: usize>
+    Packed<'a, S, V, O, R, W, ROWS, STAGES>
 {
     pub(crate) fn new(plane: &'a Plane, order: O, at: &'a At, room: R) -> Self {
         let vectors = PhantomData;
@@ -123,12 +123,12 @@ impl<'a, V, L, O, R, const W: usize, const ROWS: usize, const STAGES: usize>
     }
 }
 
-impl<V, L, O, R, const W: usize, const ROWS: usize, const STAGES: usize> Work
-    for Packed<'_, V, L, O, R, W, ROWS, STAGES>
+impl<S, V, O, R, const W: usize, const ROWS: usize, const STAGES: usize> Work
+    for Packed<'_, S, V, O, R, W, ROWS, STAGES>
 where
     R: MaybeRoom,
+    S: Set,
     V: Vector,
-    L: Vector,
     O: Order,
 {
     #[inline(always)]
@@ -192,8 +192,8 @@ where
         let mut walk = plane.columns.cursor(0);
         // The columns that are staged, and those that were before.
         let (mut to, mut before) = (Pointers::<LINE>::new(), Pointers::<LINE>::new());
-        // SAFETY: the CPU has `L`.
-        let mut pen = unsafe { Pen::<L>::new() };
+        // SAFETY: the CPU has the set.
+        let mut pen = unsafe { Pen::<S::Wide>::new() };
         let blocks = block_of(rows).filter(|_| rows > n && !onward && pieces.is_none());
         // Lines of the next block, the share of them that one of this one's has, and where this one begins and ends in a row.
         let (mut asked, mut this) = (None, 0..0);
@@ -266,8 +266,9 @@ where
                 if STAGES == 1 {
                     before.clone_from(&to);
                 }
+                let copied = Copied::new(&mut pen, other, &before, column, one_run);
                 // SAFETY: these columns are staged.
-                unsafe { copy_columns(&mut pen, other, &before, column, one_run) };
+                unsafe { S::enter(copied) };
                 before.clone_from(&to);
                 q += count;
             }
@@ -279,42 +280,72 @@ where
         // SAFETY: as before; the pen copied to columns of the plane.
         unsafe {
             if STAGES == 2 {
-                copy_columns(&mut pen, stage, &before, column, one_run);
+                S::enter(Copied::new(&mut pen, stage, &before, column, one_run));
             }
             pen.lift();
         }
     }
 }
 
-/// Copies staged columns of so many bytes to their places; `one_run` says that all of these lie side by side. A function, as a closure
-/// that is called twice is not always compiled for the instruction set.
+/// Copies staged columns to their places: work of its own, as it is the same whatever an element is.
 ///
-/// # Safety
+/// # Safety (of `work`)
 ///
 /// As [`Pen::copy`]: the columns are staged at these places of [`in_pages`], from the first on, no fewer than there are to go to, which
 /// are writable; of `one_run`, each of these begins where the one before ends.
-#[inline(always)]
-unsafe fn copy_columns<L: Vector>(
-    pen: &mut Pen<L>,
-    staged: &[*const u8],
-    to: &[*const u8],
+struct Copied<'a, V> {
+    pen: &'a mut Pen<V>,
+    staged: &'a [*const u8],
+    to: &'a [*const u8],
+    /// Bytes of each.
     column: usize,
+    /// Whether all of them lie side by side.
     one_run: bool,
-) {
-    // Columns of one round of the innermost loop are one run; a new round starts another, as does another page of the stage.
-    let in_page = whole_in_page(column);
-    let follows = |end: usize| to[end] == to[end - 1].wrapping_add(column);
-    let mut first = 0;
-    while first < to.len() {
-        let page = (first / in_page + 1) * in_page;
-        let mut end = page.min(to.len());
-        if !one_run {
-            end = (first + 1..end).find(|&end| !follows(end)).unwrap_or(end);
+}
+
+impl<'a, V> Copied<'a, V> {
+    fn new(
+        pen: &'a mut Pen<V>,
+        staged: &'a [*const u8],
+        to: &'a [*const u8],
+        column: usize,
+        one_run: bool,
+    ) -> Self {
+        Copied {
+            pen,
+            staged,
+            to,
+            column,
+            one_run,
         }
-        // SAFETY: columns first..end are side by side, in the stage and in the destination. So by the caller's promise as many bytes
-        // as they have are readable at the first one's place in the stage, and writable where it goes, and the CPU has `L`.
-        unsafe { pen.copy(staged[first], to[first].cast_mut(), (end - first) * column) };
-        first = end;
+    }
+}
+
+impl<V: Vector> Work for Copied<'_, V> {
+    #[inline(always)]
+    unsafe fn work(self) {
+        let Copied {
+            pen,
+            staged,
+            to,
+            column,
+            one_run,
+        } = self;
+        // Columns of one round of the innermost loop are one run; a new round starts another, as does another page of the stage.
+        let in_page = whole_in_page(column);
+        let follows = |end: usize| to[end] == to[end - 1].wrapping_add(column);
+        let mut first = 0;
+        while first < to.len() {
+            let page = (first / in_page + 1) * in_page;
+            let mut end = page.min(to.len());
+            if !one_run {
+                end = (first + 1..end).find(|&end| !follows(end)).unwrap_or(end);
+            }
+            // SAFETY: columns first..end are side by side, in the stage and in the destination. So by the caller's promise as many
+            // bytes as they have are readable at the first one's place in the stage, and writable where it goes, and the CPU has `V`.
+            unsafe { pen.copy(staged[first], to[first].cast_mut(), (end - first) * column) };
+            first = end;
+        }
     }
 }
 

@@ -293,9 +293,9 @@ unsafe fn past<S: Set, O: Order, const W: usize>(
         } else if plane.rows.len * W >= S::Wide::BYTES {
             streamed::<S, S::Wide, O, W>(plane, order, at, room);
         } else if plane.rows.len * W >= S::Half::BYTES {
-            streamed::<S, S::Half, O, W>(plane, order, at, NoRoom);
+            streamed::<S::Narrow, S::Half, O, W>(plane, order, at, NoRoom);
         } else {
-            streamed::<S, S::Quarter, O, W>(plane, order, at, NoRoom);
+            streamed::<S::Narrow, S::Quarter, O, W>(plane, order, at, NoRoom);
         }
         if let Some(gap) = plane.gap {
             plane.fill_gaps(gap, W, at.destination);
@@ -313,25 +313,22 @@ unsafe fn packed<S: Set, O: Order, const W: usize>(
     at: &At,
     room: impl MaybeRoom,
 ) {
-    type Short<'a, V, L, O, R, const W: usize> = Packed<'a, V, L, O, R, W, PACKED, 2>;
-    type Tall<'a, V, O, const W: usize> = Packed<'a, V, V, O, NoRoom, W, { packed::TALL }, 1>;
+    type Short<'a, S, V, O, R, const W: usize> = Packed<'a, S, V, O, R, W, PACKED, 2>;
+    type Tall<'a, S, O, const W: usize> =
+        Packed<'a, S, <S as Set>::Wide, O, NoRoom, W, { packed::TALL }, 1>;
     let column = plane.rows.len * W;
     // SAFETY: the caller's promise.
     unsafe {
         if column <= S::Quarter::BYTES {
-            S::enter(Short::<S::Quarter, S::Wide, O, _, W>::new(
+            S::enter(Short::<S, S::Quarter, O, _, W>::new(
                 plane, order, at, NoRoom,
             ));
         } else if column <= S::Half::BYTES {
-            S::enter(Short::<S::Half, S::Wide, O, _, W>::new(
-                plane, order, at, NoRoom,
-            ));
+            S::enter(Short::<S, S::Half, O, _, W>::new(plane, order, at, NoRoom));
         } else if plane.pitch(W) <= PACKED * W {
-            S::enter(Short::<S::Wide, S::Wide, O, _, W>::new(
-                plane, order, at, room,
-            ));
+            S::enter(Short::<S, S::Wide, O, _, W>::new(plane, order, at, room));
         } else {
-            S::enter(Tall::<S::Wide, O, W>::new(plane, order, at, NoRoom));
+            S::enter(Tall::<S, O, W>::new(plane, order, at, NoRoom));
         }
     }
 }

@@ -96,11 +96,11 @@ unsafe fn fill<S: Set, E: Element>(repeat: &Repeat, element: E, at: &At) {
     // SAFETY: the caller's promise.
     unsafe {
         match run {
-            1 => S::enter(around.of(at, Store::<E, 1>(element))),
-            2 => S::enter(around.of(at, Store::<E, 2>(element))),
-            4 => S::enter(around.of(at, Store::<E, 4>(element))),
-            8 => S::enter(around.of(at, Store::<E, 8>(element))),
-            16 => S::enter(around.of(at, Store::<E, 16>(element))),
+            1 => S::Narrow::enter(around.of(at, Store::<E, 1>(element))),
+            2 => S::Narrow::enter(around.of(at, Store::<E, 2>(element))),
+            4 => S::Narrow::enter(around.of(at, Store::<E, 4>(element))),
+            8 => S::Narrow::enter(around.of(at, Store::<E, 8>(element))),
+            16 => S::Narrow::enter(around.of(at, Store::<E, 16>(element))),
             LINE.. if repeat.follows() => {
                 let vector = PhantomData::<S::Wide>;
                 S::enter(Following {
@@ -120,7 +120,7 @@ unsafe fn fill<S: Set, E: Element>(repeat: &Repeat, element: E, at: &At) {
                 };
                 S::enter(around.of(at, long));
             }
-            _ if run < LANE => S::enter(around.of(at, Short { element, run })),
+            _ if run < LANE => S::Narrow::enter(around.of(at, Short { element, run })),
             _ => {
                 let vector = PhantomData::<S::Quarter>;
                 let few = Few {
@@ -128,7 +128,7 @@ unsafe fn fill<S: Set, E: Element>(repeat: &Repeat, element: E, at: &At) {
                     run,
                     vector,
                 };
-                S::enter(around.of(at, few));
+                S::Narrow::enter(around.of(at, few));
             }
         }
     }

@@ -107,7 +107,7 @@ unsafe fn elements<S: Set, const N: usize, const TWO: bool>(steps: &Steps, at: &
                         extent,
                         later,
                     };
-                    return S::enter(around.of(at, short));
+                    return S::Narrow::enter(around.of(at, short));
                 }
                 let bytes = extent * width;
                 let worth = around.innermost().destination == bytes as isize || bytes >= LONG;
@@ -122,7 +122,7 @@ unsafe fn elements<S: Set, const N: usize, const TWO: bool>(steps: &Steps, at: &
                 };
                 S::enter(around.of(at, together));
             }
-            _ => S::enter(around.of(at, Alone::<N, TWO>(steps))),
+            _ => S::Narrow::enter(around.of(at, Alone::<N, TWO>(steps))),
         }
     }
 }

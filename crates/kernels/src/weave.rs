@@ -173,7 +173,7 @@ pub(crate) unsafe fn run<S: Set>(weave: &Weave, at: &At) {
         if weave.len * weave.width >= S::Wide::BYTES {
             enter::<S, S::Wide>(weave, at);
         } else if weave.len * weave.width >= 16 {
-            enter::<S, S::Quarter>(weave, at);
+            enter::<S::Narrow, S::Quarter>(weave, at);
         } else {
             let mut few = Few { weave };
             weave.around.walk(at.source, at.destination, &mut few);

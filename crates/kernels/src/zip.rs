@@ -153,9 +153,9 @@ pub(crate) unsafe fn run<S: Set>(zip: &Zip, at: &At) {
         if zip.bytes * zip.rows >= S::Wide::BYTES {
             sized::<S, S::Wide>(zip, at);
         } else if zip.bytes * zip.rows >= S::Half::BYTES {
-            sized::<S, S::Half>(zip, at);
+            sized::<S::Narrow, S::Half>(zip, at);
         } else if zip.bytes * zip.rows >= S::Quarter::BYTES {
-            sized::<S, S::Quarter>(zip, at);
+            sized::<S::Narrow, S::Quarter>(zip, at);
         } else {
             elements(zip, at);
         }

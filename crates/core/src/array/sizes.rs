@@ -34,6 +34,7 @@ impl ArrayShape {
     /// Bits of an element in memory: the layout's `E(bits)`, else the type's width in whole
     /// bytes.
     #[doc(alias = "ElementSizeInBits")]
+    #[inline]
     pub fn element_bits(&self) -> i64 {
         match &self.layout {
             Some(layout) => self.bits_in(layout),
@@ -88,6 +89,7 @@ impl ArrayShape {
     }
 
     /// Bytes of a buffer with room for so many elements, no more than are allocated.
+    #[inline]
     pub(crate) fn bytes_of(&self, elements: i64) -> i64 {
         bytes(elements, self.element_bits())
     }

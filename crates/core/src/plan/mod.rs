@@ -357,6 +357,7 @@ impl Plan {
     /// not change and are not packed: 1, 2, 4, 8 or 16. That is the width of the element type,
     /// or 1 where a layout stores elements in no whole multiple of it. Such a plan moves bytes
     /// and does nothing else.
+    #[inline]
     pub fn unit_bytes(&self) -> Option<usize> {
         let bits = self.elements.destination_unit_bits;
         (self.elements.change == Change::None && bits % 8 == 0).then_some((bits / 8) as usize)
@@ -464,11 +465,13 @@ impl Plan {
     }
 
     /// The boxes to move, in no particular order.
+    #[inline]
     pub fn boxes(&self) -> &[MoveBox] {
         &self.boxes
     }
 
     /// The boxes to fill, in no particular order.
+    #[inline]
     pub fn fills(&self) -> &[FillBox] {
         &self.fills
     }

@@ -7,7 +7,7 @@
 #[cfg_attr(any(not(debug_assertions), fuzzing, loom), allow(dead_code))]
 mod portable;
 #[cfg(target_arch = "x86_64")]
-#[cfg_attr(any(fuzzing, loom), allow(dead_code))]
+#[cfg_attr(any(fuzzing, loom, without_avx512), allow(dead_code))]
 pub(crate) mod x86;
 
 #[cfg(target_arch = "aarch64")]
@@ -165,6 +165,8 @@ pub(crate) trait Set {
     type Wide: Vector;
     type Half: Vector;
     type Quarter: Vector;
+    /// The set that its narrower vectors are of: work with those alone is compiled once, for that one.
+    type Narrow: Set;
 
     /// Runs work in a function of its own that is compiled for the set; what the work calls is inlined into it.
     ///
@@ -213,7 +215,7 @@ pub(crate) fn own(address: *const u8) {
 macro_rules! set {
     (
         $(#[$doc:meta])*
-        $module:ident::$name:ident, $wide:ty, $half:ty, $quarter:ty $(, $features:literal)?
+        $module:ident::$name:ident, $narrow:ty: $wide:ty, $half:ty, $quarter:ty $(, $features:literal)?
     ) => {
         pub(crate) use $module::$name;
 
@@ -227,6 +229,7 @@ macro_rules! set {
                 type Wide = $wide;
                 type Half = $half;
                 type Quarter = $quarter;
+                type Narrow = $narrow;
 
                 #[inline(always)]
                 unsafe fn enter(work: impl Work) {
@@ -274,5 +277,5 @@ pub(crate) fn prefetch(address: *const u8) {
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 set! {
     /// The target's own 16-byte vectors.
-    native::NativeSet, Native16, Native16, Native16
+    native::NativeSet, NativeSet: Native16, Native16, Native16
 }

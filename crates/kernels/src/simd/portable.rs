@@ -104,5 +104,5 @@ impl Bytes16 {
 
 set! {
     /// No instructions beyond the target's own.
-    set::Portable, Bytes16, Bytes16, Bytes16
+    set::Portable, Portable: Bytes16, Bytes16, Bytes16
 }

@@ -298,9 +298,18 @@ unsafe fn store_one(v: __m128i, to: impl Fn(usize) -> *mut u8) {
 #[inline(always)]
 unsafe fn load_two(from: impl Fn(usize) -> *const u8) -> __m256i {
     // SAFETY: the caller's promise.
+    unsafe { joined(from(0), from(1)) }
+}
+
+/// # Safety
+///
+/// As of `load_two`.
+#[inline(always)]
+unsafe fn joined(low: *const u8, high: *const u8) -> __m256i {
+    // SAFETY: the caller's promise.
     unsafe {
-        let low = _mm256_castsi128_si256(load_one(&from));
-        _mm256_inserti128_si256::<1>(low, load_one(|_| from(1)))
+        let low = _mm256_castsi128_si256(_mm_loadu_si128(low.cast()));
+        _mm256_inserti128_si256::<1>(low, _mm_loadu_si128(high.cast()))
     }
 }
 
@@ -310,9 +319,18 @@ unsafe fn load_two(from: impl Fn(usize) -> *const u8) -> __m256i {
 #[inline(always)]
 unsafe fn store_two(v: __m256i, to: impl Fn(usize) -> *mut u8) {
     // SAFETY: the caller's promise.
+    unsafe { separate(v, to(0), to(1)) }
+}
+
+/// # Safety
+///
+/// As of `store_two`.
+#[inline(always)]
+unsafe fn separate(v: __m256i, low: *mut u8, high: *mut u8) {
+    // SAFETY: the caller's promise.
     unsafe {
-        store_one(_mm256_castsi256_si128(v), &to);
-        store_one(_mm256_extracti128_si256::<1>(v), |_| to(1));
+        _mm_storeu_si128(low.cast(), _mm256_castsi256_si128(v));
+        _mm_storeu_si128(high.cast(), _mm256_extracti128_si256::<1>(v));
     }
 }
 
@@ -323,8 +341,8 @@ unsafe fn store_two(v: __m256i, to: impl Fn(usize) -> *mut u8) {
 unsafe fn load_four(from: impl Fn(usize) -> *const u8) -> __m512i {
     // SAFETY: the caller's promise.
     unsafe {
-        let low = _mm512_castsi256_si512(load_two(&from));
-        _mm512_inserti64x4::<1>(low, load_two(|lane| from(lane + 2)))
+        let low = _mm512_castsi256_si512(joined(from(0), from(1)));
+        _mm512_inserti64x4::<1>(low, joined(from(2), from(3)))
     }
 }
 
@@ -335,22 +353,22 @@ unsafe fn load_four(from: impl Fn(usize) -> *const u8) -> __m512i {
 unsafe fn store_four(v: __m512i, to: impl Fn(usize) -> *mut u8) {
     // SAFETY: the caller's promise.
     unsafe {
-        store_two(_mm512_castsi512_si256(v), &to);
-        store_two(_mm512_extracti64x4_epi64::<1>(v), |lane| to(lane + 2));
+        separate(_mm512_castsi512_si256(v), to(0), to(1));
+        separate(_mm512_extracti64x4_epi64::<1>(v), to(2), to(3));
     }
 }
 
 set! {
     /// AVX2, with the conversions that every CPU of it has.
-    avx2::Avx2Set, Avx, Avx, Ssse, "avx2,f16c"
+    avx2::Avx2Set, Avx2Set: Avx, Avx, Ssse, "avx2,f16c"
 }
 
 set! {
     /// AVX-512, with AVX2 for what is narrow.
-    avx512::Avx512Set, Zmm, Avx, Ssse, "avx2,f16c,avx512f,avx512bw,avx512vl,avx512dq"
+    avx512::Avx512Set, Avx2Set: Zmm, Avx, Ssse, "avx2,f16c,avx512f,avx512bw,avx512vl,avx512dq"
 }
 
 set! {
     /// AVX-512 with VBMI.
-    vbmi::VbmiSet, Zmm, Avx, Ssse, "avx2,f16c,avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi"
+    vbmi::VbmiSet, Avx2Set: Zmm, Avx, Ssse, "avx2,f16c,avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi"
 }

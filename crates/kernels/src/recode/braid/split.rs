@@ -155,26 +155,56 @@ impl In<'_> {
             // SAFETY: the caller's promise.
             unsafe {
                 let row = |r: usize| mixed.add(r * pitch + at);
-                let load = |o: usize| V::load_lanes(|l| places[l].add(o * LANE));
                 // Four rounds bring the numbers of a lane's bytes into their places, and those of rows where vectors'
                 // are.
                 if R == 32 {
-                    let even = turned::<V, 1>(16, 4, |i| load(2 * i));
+                    let even = turned::<V, 1>(
+                        16,
+                        4,
+                        #[inline(always)]
+                        |i| lanes_of::<V>(&places, 2 * i),
+                    );
                     for (r, v) in even.into_iter().enumerate() {
                         v.store(row(r));
                     }
-                    let odd = turned::<V, 1>(16, 4, |i| load(2 * i + 1));
+                    let odd = turned::<V, 1>(
+                        16,
+                        4,
+                        #[inline(always)]
+                        |i| lanes_of::<V>(&places, 2 * i + 1),
+                    );
                     for (r, v) in odd.into_iter().enumerate() {
                         v.store(row(16 + r));
                     }
                 } else {
-                    let v = turned::<V, 1>(R, 4, |i| load(i % R));
+                    let v = turned::<V, 1>(
+                        R,
+                        4,
+                        #[inline(always)]
+                        |i| lanes_of::<V>(&places, i % R),
+                    );
                     for (r, v) in v.into_iter().enumerate().take(R) {
                         v.store(row(r));
                     }
                 }
             }
         }
+    }
+}
+
+/// A lane from each place, so many lanes further on.
+///
+/// # Safety
+///
+/// As many places as `V` has lanes are readable there. The CPU has `V`.
+#[inline(always)]
+unsafe fn lanes_of<V: Vector>(places: &[*const u8; 4], on: usize) -> V {
+    // SAFETY: the caller's promise.
+    unsafe {
+        V::load_lanes(
+            #[inline(always)]
+            |l| places[l].add(on * LANE),
+        )
     }
 }
 
