@@ -89,6 +89,7 @@ pub fn commit() -> String {
         "crates",
         "bench/src",
         "bench/Cargo.toml",
+        "Cargo.toml",
     ];
     match (git(&["rev-parse", "--short", "HEAD"]), git(&changed)) {
         (Some(commit), Some(changes)) if changes.is_empty() => commit,

@@ -62,7 +62,6 @@ pub fn run(workspace: &Workspace, quick: bool) -> Result<(), Failure> {
         package::test(workspace, python.as_deref())
     })?;
     if !quick {
-        steps.run("kernels as people get them", || kernels(workspace))?;
         steps.run("orders of threads", || orders(workspace))?;
         steps.run("benchmark's peers", || bench::check(workspace))?;
         steps.run("instructions", || instructions::run(workspace, false))?;
@@ -83,18 +82,10 @@ pub fn run(workspace: &Workspace, quick: bool) -> Result<(), Failure> {
     steps.summarise();
     if quick {
         println!(
-            "Left out by --quick: the release binary, the kernels in it, orders of threads, the benchmark, instructions, XLA, the documents' commands, fuzzing."
+            "Left out by --quick: the release binary, orders of threads, the benchmark, instructions, XLA, the documents' commands, fuzzing."
         );
     }
     Ok(())
-}
-
-/// The kernels' suites once more, over those of the release binary: the others are compiled without optimisation.
-fn kernels(workspace: &Workspace) -> Result<(), Failure> {
-    let mut command = workspace.cargo("test");
-    command.args(["--release", "--no-fail-fast"]);
-    command.args(["--package", "minormajor-kernels", "--test", "*"]);
-    run_tests(&mut command)
 }
 
 /// Goes through all orders of what threads tell each other, with loom.

@@ -17,7 +17,7 @@ use crate::contest::{Contestant, Expected, here};
 
 /// Names and versions, from the lock file.
 pub fn versions() -> Vec<String> {
-    let lock = include_str!("../../Cargo.lock");
+    let lock = include_str!("../../../Cargo.lock");
     let version = |name: &str| {
         let (_, rest) = lock.split_once(&format!("name = \"{name}\"\nversion = \""))?;
         rest.split('"').next()
