@@ -106,12 +106,20 @@ fn beside_numpy(workspace: &Workspace, options: &[String]) -> Result<(), Failure
     )
 }
 
-/// Looks over the part of the benchmark's code that peers belong to; the rest is the workspace's.
+/// Looks over the part of the benchmark's code that peers belong to, as the rest is looked over with the workspace, and runs its
+/// tests.
 ///
 /// # Errors
 ///
 /// Where something is found.
 pub fn check(workspace: &Workspace) -> Result<(), Failure> {
+    process::run(workspace.cargo("test").args([
+        "--release",
+        "--package",
+        PACKAGE,
+        "--bin",
+        "bench",
+    ]))?;
     process::run(workspace.cargo("clippy").args([
         "--package",
         PACKAGE,

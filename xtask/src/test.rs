@@ -63,7 +63,7 @@ pub fn run(workspace: &Workspace, quick: bool) -> Result<(), Failure> {
     })?;
     if !quick {
         steps.run("orders of threads", || orders(workspace))?;
-        steps.run("benchmark's peers", || bench::check(workspace))?;
+        steps.run("benchmark", || bench::check(workspace))?;
         steps.run("instructions", || instructions::run(workspace, false))?;
         steps.run("conformance", || {
             conformance::compare(workspace, python.as_deref(), Cases::default())
