@@ -58,8 +58,8 @@ pub(crate) unsafe fn cached<S: Set, O: Order, const W: usize>(plane: &Plane, ord
     }
 }
 
-/// The places from one on, of those that lie `step` bytes apart. In a function of its own, as [`tabled`], since a closure is another one in each
-/// instance of a generic function, and all kernels with it.
+/// The places from one on, of those that lie `step` bytes apart. A function of its own, as [`tabled`]: a closure is another one in
+/// each instance of a generic function, and so were all kernels.
 fn stepped(step: isize) -> impl Fn(*const u8, usize) -> Steps + Copy {
     #[inline(always)]
     move |base, first| Steps {
