@@ -1,5 +1,4 @@
-//! Builds for tests leave out what this machine could not run: AVX-512's kernels, where it lacks that, take as long to compile as
-//! all others.
+//! Builds for tests leave out what this machine could not run: AVX-512's kernels, which are more code than those of any other set.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

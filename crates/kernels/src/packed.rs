@@ -267,7 +267,8 @@ where
                     before.clone_from(&to);
                 }
                 let copied = Copied::new(&mut pen, other, &before, column, one_run);
-                // SAFETY: these columns are staged.
+                // SAFETY: the CPU has the set. `before` are columns of the plane, so writable, each of which is staged at its place in
+                // `other`, as many as were; and `one_run` was seen of the plane's.
                 unsafe { S::enter(copied) };
                 before.clone_from(&to);
                 q += count;
@@ -277,7 +278,7 @@ where
                 unsafe { feed.finish() };
             }
         }
-        // SAFETY: as before; the pen copied to columns of the plane.
+        // SAFETY: as before, of the group that was staged last; the pen copied to columns of the plane.
         unsafe {
             if STAGES == 2 {
                 S::enter(Copied::new(&mut pen, stage, &before, column, one_run));

@@ -165,7 +165,7 @@ pub(crate) trait Set {
     type Wide: Vector;
     type Half: Vector;
     type Quarter: Vector;
-    /// The set that its narrower vectors are of: work with those alone is compiled once, for that one.
+    /// The set that its narrower vectors are of, which every CPU with this one has: work with those alone is compiled once, for that one.
     type Narrow: Set;
 
     /// Runs work in a function of its own that is compiled for the set; what the work calls is inlined into it.
