@@ -1,4 +1,4 @@
-//! Builds for tests leave out what this machine could not run: AVX-512's kernels, which are more code than those of any other set.
+//! Builds for tests leave out what this machine could not run: AVX-512's kernels, a third of the code of all in a release build.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
