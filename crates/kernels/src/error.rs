@@ -22,28 +22,22 @@ impl fmt::Display for Buffer {
 
 /// Why a nest was refused. Running one that was built gives only `TooShort` and `CutElement`. Figures are in bytes, or in
 /// bits where the nest counts bits.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NestError {
     /// An element width that no kernel has.
-    #[error("element width: expected 1, 2, 4, 8 or 16 bytes, got {width}")]
     Width {
         /// The width asked for, in bytes.
         width: usize,
     },
 
     /// A recoding that no kernel does.
-    #[error(
-        "recoding: expected bits of which one side has 1, 2 or 4, two of f32, f16 and bf16, or both orders of a number, got {} to {}",
-        .recoding.source, .recoding.destination
-    )]
     Recoding {
         /// What was asked for.
         recoding: crate::Recoding,
     },
 
     /// A packed element that lies across the places of its width, or a wider one inside a byte.
-    #[error("{buffer}: expected places and strides in multiples of {width} bits, got {bits}")]
     CutByte {
         /// The buffer at fault.
         buffer: Buffer,
@@ -54,7 +48,6 @@ pub enum NestError {
     },
 
     /// A nest that touches bytes before the start of a buffer.
-    #[error("{buffer}: the nest must stay at or after byte 0, but reaches byte {lowest}")]
     BeforeStart {
         /// The buffer at fault.
         buffer: Buffer,
@@ -63,17 +56,12 @@ pub enum NestError {
     },
 
     /// A nest whose reach or size no buffer can have.
-    #[error(
-        "{buffer}: the nest must touch at most {} bytes, and its size or reach is more",
-        isize::MAX
-    )]
     Overflow {
         /// The buffer at fault.
         buffer: Buffer,
     },
 
     /// A buffer that ends before the nest does.
-    #[error("{buffer}: expected at least {needed} bytes, got {got}")]
     TooShort {
         /// The buffer at fault.
         buffer: Buffer,
@@ -84,7 +72,6 @@ pub enum NestError {
     },
 
     /// A buffer that is no whole number of batches.
-    #[error("buffer: expected a whole number of batches of {batch} bytes, got {length} bytes")]
     Batches {
         /// The bytes that the buffer has.
         length: usize,
@@ -93,16 +80,9 @@ pub enum NestError {
     },
 
     /// Extents that can't be changed in one go.
-    #[error(
-        "resize: expected as many extents after as before, at least one, and behind the first all growing or all \
-         shrinking"
-    )]
     Resize,
 
     /// A window that starts or ends inside an element.
-    #[error(
-        "window: expected its edges between elements, but the {width}-byte element at destination byte {element} crosses byte {edge}"
-    )]
     CutElement {
         /// The destination byte offset of the element.
         element: usize,
@@ -111,4 +91,79 @@ pub enum NestError {
         /// The edge of the window that crosses it, in destination bytes.
         edge: usize,
     },
+}
+
+impl fmt::Display for NestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NestError::Width { width } => {
+                write!(f, "element width: expected 1, 2, 4, 8 or 16 bytes, got {width}")
+            }
+            NestError::Recoding { recoding } => write!(
+                f,
+                "recoding: expected bits of which one side has 1, 2 or 4, two of f32, f16 and bf16, or both orders of a \
+                 number, got {} to {}",
+                recoding.source, recoding.destination
+            ),
+            NestError::CutByte { buffer, bits, width } => write!(
+                f,
+                "{buffer}: expected places and strides in multiples of {width} bits, got {bits}"
+            ),
+            NestError::BeforeStart { buffer, lowest } => write!(
+                f,
+                "{buffer}: the nest must stay at or after byte 0, but reaches byte {lowest}"
+            ),
+            NestError::Overflow { buffer } => write!(
+                f,
+                "{buffer}: the nest must touch at most {} bytes, and its size or reach is more",
+                isize::MAX
+            ),
+            NestError::TooShort { buffer, needed, got } => {
+                write!(f, "{buffer}: expected at least {needed} bytes, got {got}")
+            }
+            NestError::Batches { length, batch } => write!(
+                f,
+                "buffer: expected a whole number of batches of {batch} bytes, got {length} bytes"
+            ),
+            NestError::Resize => f.write_str(
+                "resize: expected as many extents after as before, at least one, and behind the first all growing or all \
+                 shrinking",
+            ),
+            NestError::CutElement { element, width, edge } => write!(
+                f,
+                "window: expected its edges between elements, but the {width}-byte element at destination byte {element} \
+                 crosses byte {edge}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for NestError {}
+
+#[cfg(test)]
+mod tests {
+    use super::{Buffer, NestError};
+
+    #[test]
+    fn errors_say_where_what_was_expected_and_what_came() {
+        let (buffer, needed, got) = (Buffer::Destination, 211, 197);
+        let error = NestError::TooShort {
+            buffer,
+            needed,
+            got,
+        };
+        assert_eq!(
+            error.to_string(),
+            "destination: expected at least 211 bytes, got 197"
+        );
+        let error = NestError::CutElement {
+            element: 12,
+            width: 4,
+            edge: 13,
+        };
+        assert_eq!(
+            error.to_string(),
+            "window: expected its edges between elements, but the 4-byte element at destination byte 12 crosses byte 13"
+        );
+    }
 }

@@ -22,8 +22,9 @@
 //! # Ok::<(), minormajor_kernels::NestError>(())
 //! ```
 //!
-//! This is the only crate of the project with unsafe code. Every function that it exports is safe: a nest's reach is
-//! computed with checked arithmetic when it is built, and compared with the buffers each time it is run.
+//! The project's unsafe code is here, but for what calls others' code: a BLAS, Python, a driver. Every function that the
+//! crate exports is safe: a nest's reach is computed with checked arithmetic when it is built, and compared with the
+//! buffers each time it is run.
 
 mod ahead;
 mod apart;
@@ -58,7 +59,6 @@ mod pen;
 mod pieces;
 mod plane;
 mod prepared;
-mod product;
 mod program;
 mod recode;
 mod repeat;
@@ -84,9 +84,6 @@ pub use kernel::Kernel;
 pub use mapped::{Advice, MappedFile, MappedFileMut, Memory, Pages, advise_huge_pages};
 pub use movement::Move;
 pub use nest::Loop;
-#[cfg(feature = "blas")]
-pub use product::Blas;
-pub use product::{Matrix, Real, product};
 pub use program::{Column, OutOfBounds, Program, Step, Width};
 pub use recode::{Code, FillBits, Format, Recode, Recoding, Scratch};
 pub use sequence::{Bands, Sequence};

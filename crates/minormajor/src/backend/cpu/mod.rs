@@ -54,7 +54,7 @@ impl CpuBackend {
     #[cfg(feature = "blas")]
     pub fn with_blas() -> Result<CpuBackend, DeviceError> {
         let name = "cpu:blas";
-        match minormajor_kernels::Blas::system() {
+        match minormajor_product::Blas::system() {
             Ok(blas) => Ok(CpuBackend {
                 name,
                 routine: product::Routine::System(blas),

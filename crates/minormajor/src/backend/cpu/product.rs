@@ -4,7 +4,7 @@ use std::fmt;
 
 use half::{bf16, f16};
 use minormajor_core::{ElementType, Plan};
-use minormajor_kernels::{Matrix, Real, product};
+use minormajor_product::{Matrix, Real, product};
 use rayon::prelude::*;
 
 use super::storage::CpuStorage;
@@ -23,7 +23,7 @@ const SMALL: usize = 1 << 18;
 pub(super) enum Routine {
     Ours,
     #[cfg(feature = "blas")]
-    System(&'static minormajor_kernels::Blas),
+    System(&'static minormajor_product::Blas),
 }
 
 impl Routine {

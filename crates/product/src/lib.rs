@@ -1,4 +1,6 @@
-//! Matrix products.
+//! Products of matrices of any strides: by `matrixmultiply`, or by the BLAS that a system has.
+//!
+//! Beside the kernels and not among them, so that what a program multiplies with does not have these compiled anew.
 
 #[cfg(feature = "blas")]
 mod blas;
@@ -160,7 +162,7 @@ fn check<T>(left: &Matrix<'_, T>, right: &Matrix<'_, T>, result: usize) {
 /// Where sizes don't agree, or an element is outside of its slice.
 ///
 /// ```
-/// use minormajor_kernels::{Matrix, product};
+/// use minormajor_product::{Matrix, product};
 ///
 /// let a = [1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0];
 /// let rows = Matrix { elements: &a, offset: 0, rows: 2, columns: 3, row_stride: 3, column_stride: 1 };
