@@ -9,12 +9,13 @@ use std::ptr::NonNull;
 
 use crate::ahead::AHEAD;
 use crate::around::Each;
-use crate::block::{Parted, Steps, Table, block, square, squares};
+use crate::block::{block, square, squares};
 use crate::crowded::{self, BESIDE, Crowded, ROOM, near_half_page, slots};
 use crate::narrow::{Elements, narrow};
 use crate::oblong::Oblong;
 use crate::order::Order;
 use crate::pieces::NoRoom;
+use crate::places::{Parted, Steps, Table};
 use crate::plane::{At, Plane};
 use crate::sequence::stage::Aside;
 use crate::simd::{LANE, LINE, Set, Vector, own, prefetch};

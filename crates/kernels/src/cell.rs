@@ -7,11 +7,12 @@ use std::marker::PhantomData;
 
 use smallvec::SmallVec;
 
-use crate::block::{Steps, tile};
+use crate::block::tile;
 use crate::gather::Gather;
 use crate::isa::Isa;
 use crate::nest::{Loop, Loops};
 use crate::order::Same;
+use crate::places::Steps;
 use crate::runs::Piece;
 use crate::simd::Vector;
 

@@ -8,9 +8,10 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use crate::around::Each;
-use crate::block::{Places, Steps, tile};
+use crate::block::tile;
 use crate::nest::Loop;
 use crate::order::Order;
+use crate::places::{Places, Steps};
 use crate::plane::Plane;
 use crate::simd::{LINE, Vector};
 use crate::strips::STRIP;

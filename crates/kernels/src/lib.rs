@@ -57,6 +57,7 @@ mod packed;
 mod parts;
 mod pen;
 mod pieces;
+mod places;
 mod plane;
 mod prepared;
 mod program;
@@ -70,6 +71,7 @@ mod slim;
 mod spaced;
 mod staged;
 mod steps;
+mod streaming;
 mod strips;
 mod team;
 mod tuning;
@@ -89,3 +91,7 @@ pub use recode::{Code, FillBits, Format, Recode, Recoding, Scratch};
 pub use sequence::{Bands, Sequence};
 pub use team::team;
 pub use tuning::{Caches, Stores, Tuning};
+
+/// Whether these kernels were built with any optimisation: without, as Cargo's `dev` profile has it, they take two hundred times as
+/// long.
+pub const IS_OPTIMISED: bool = cfg!(not(unoptimised));

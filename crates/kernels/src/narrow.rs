@@ -2,8 +2,8 @@
 
 use crate::around::Each;
 use crate::axis::Pointers;
-use crate::block::Places;
 use crate::order::Order;
+use crate::places::Places;
 use crate::plane::{At, Plane};
 
 /// Moves a plane element by element: it is too narrow for blocks.

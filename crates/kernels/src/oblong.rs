@@ -7,8 +7,9 @@
 use std::marker::PhantomData;
 
 use crate::around::Each;
-use crate::block::{Places, block, spread};
+use crate::block::{block, spread};
 use crate::order::Order;
+use crate::places::Places;
 use crate::simd::Vector;
 
 /// Moves a plane with ordinary stores.

@@ -12,9 +12,10 @@ use std::ptr::copy_nonoverlapping;
 
 use crate::ahead::{AHEAD, Ahead};
 use crate::axis::Pointers;
-use crate::block::{Listed, Steps, tile};
+use crate::block::tile;
 use crate::order::Order;
 use crate::pieces::{MaybeRoom, places};
+use crate::places::{Listed, Steps};
 use crate::plane::{At, Plane};
 use crate::simd::{LINE, Vector, Work, prefetch};
 use crate::strips::{even, strip};

@@ -5,10 +5,11 @@ use std::ops::Range;
 
 use crate::ahead::Ahead;
 use crate::axis::Pointers;
-use crate::block::{Listed, tile};
+use crate::block::tile;
 use crate::crowded::{ROOM, slots};
 use crate::order::Order;
 use crate::pieces::{MaybeRoom, bring, places};
+use crate::places::Listed;
 use crate::plane::{At, PAGE, Plane};
 use crate::simd::{LINE, Vector, Work};
 use crate::tuning::{FAR, followed, followed_far, is_zen3, is_zen5, walked};

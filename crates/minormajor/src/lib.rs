@@ -22,6 +22,14 @@
 //! assert_eq!(moved, *b"ad\0be\0cf\0\0\0\0\0\0\0");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! Cargo's `dev` profile optimises nothing, and kernels then take two hundred times as long. A program that moves much while
+//! it is being written says in its `Cargo.toml` that they are to be optimised; a compiler takes some minutes for that, once:
+//!
+//! ```toml
+//! [profile.dev.package.minormajor-kernels]
+//! opt-level = 3
+//! ```
 
 pub mod backend;
 mod batch_map;

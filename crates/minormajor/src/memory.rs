@@ -15,7 +15,7 @@ use std::fmt;
 pub struct ExtraMemory {
     /// Asked of the allocator. This is what a caller can bound.
     pub heap: usize,
-    /// On the stacks of all threads: a constant for each of them, whatever the array.
+    /// On the stacks of all threads: a constant for each of them, whatever the array. Builds without optimisation take more.
     pub stack: usize,
 }
 

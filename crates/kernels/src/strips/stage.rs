@@ -4,9 +4,10 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use super::{Block, STRIP};
-use crate::block::{Places, Steps, tile};
+use crate::block::tile;
 use crate::crowded::slots;
 use crate::order::Order;
+use crate::places::{Places, Steps};
 use crate::plane::Plane;
 use crate::simd::{LINE, Vector};
 use crate::tuning::is_zen3;

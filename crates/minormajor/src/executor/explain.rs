@@ -142,6 +142,7 @@ impl Relayout {
                 row: if staged { usize::MAX } else { job.row() },
                 longer_row: job.longer_row(),
                 interleaves: job.interleaves(),
+                paged: job.is_paged(),
                 lined: job.lined(),
                 written_on_lines: job.written_on_lines(),
             })

@@ -199,6 +199,11 @@ impl Job {
         matches!(&self.work, Work::Move(kernel) if kernel.interleaves())
     }
 
+    /// Whether it is a transpose whose rows and columns lie pages apart.
+    pub(super) fn is_paged(&self) -> bool {
+        matches!(&self.work, Work::Move(kernel) if kernel.is_paged())
+    }
+
     /// Whether all rows begin on lines of a cache, on both sides.
     pub(super) fn lined(&self) -> bool {
         match &self.work {

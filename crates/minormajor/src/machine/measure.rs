@@ -6,26 +6,32 @@ use minormajor_core::plan::ByteOrders;
 use minormajor_core::{ArrayShape, ElementType, Plan, Shape, StridedView};
 use minormajor_kernels::{Caches, Memory, Pages};
 
-use super::{IMAGE, Level, Lined, Machine, PIECE, ROW, RUN, Rate, Rates, Rewrites, SHORT, START};
+use super::rates::{IMAGE, Lined, PIECE, ROW, RUN, Rate, Rates, Rewrites, SHORT};
+use super::{Level, Machine, START};
 use crate::Relayout;
 
 /// Bytes of a buffer.
 pub(super) const BUFFER: usize = 128 << 20;
-/// Bytes of a line of a cache.
+/// As kernels that are not optimised take two hundred times as long, little is moved by them, all of it in the caches.
+const IS_BRIEF: bool = !minormajor_kernels::IS_OPTIMISED;
+/// Bytes of a line of a cache,
 const LINE: usize = 64;
+/// and of a page.
+const PAGE: usize = 4096;
 
 pub(super) fn machine(pages: Pages) -> Machine {
     let caches = Caches::of_this_cpu();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let buffer = if IS_BRIEF { 512 << 10 } else { BUFFER };
     // Source and destination together: half of a cache, not so much that moves stream, and more than that.
     let sizes = [
-        (Level::Core, caches.second / 2),
-        (Level::Shared, caches.streams_from().min(BUFFER)),
-        (Level::Memory, BUFFER),
+        (Level::Core, (caches.second / 2).min(buffer)),
+        (Level::Shared, caches.streams_from().min(buffer)),
+        (Level::Memory, buffer),
     ];
     let mut buffers = Buffers {
-        source: Buffer::new(BUFFER, pages),
-        destination: Buffer::new(BUFFER, pages),
+        source: Buffer::new(buffer, pages),
+        destination: Buffer::new(buffer, pages),
         places: 1,
     };
     // What else the machine does for a while changes all that is measured meanwhile, so each is measured in three of them.
@@ -42,7 +48,9 @@ pub(super) fn machine(pages: Pages) -> Machine {
     let (first, second, third) = (pass(), pass(), pass());
     let passes = first.into_iter().zip(second).zip(third);
     let mut passes = passes.map(|((a, b), c)| Rates::middle([a, b, c]));
-    let rates = sizes.map(|_| passes.next().unwrap_or_default());
+    let mut rates = sizes.map(|_| passes.next().unwrap_or_default());
+    let memory = rates[Level::Memory as usize].clone();
+    rates.iter_mut().for_each(|rates| rates.complete(&memory));
     Machine {
         threads,
         caches,
@@ -125,6 +133,12 @@ impl Buffers {
                 on: transpose(rows, columns),
                 off: transpose(rows - 1, columns - 3),
             };
+            // Powers of two, as most of such matrices are.
+            let rows = 1 << ((bytes / width).ilog2() / 2);
+            let columns = 1 << (bytes / width / rows).ilog2();
+            if rows.min(columns) * width >= PAGE {
+                rates.paged[i] = transpose(rows, columns);
+            }
             let points = bytes / width / 3;
             rates.weave[i] = of(
                 format!("{element}[3,{points}]{{1,0}}"),
@@ -288,7 +302,8 @@ impl Buffers {
 
     /// Where the arrays of one run after the other begin.
     fn places(&self) -> impl Iterator<Item = usize> + Clone + use<> {
-        (0..BUFFER).step_by(BUFFER / self.places)
+        let bytes = self.source.len();
+        (0..bytes).step_by(bytes / self.places)
     }
 }
 
@@ -322,6 +337,9 @@ fn plan(from: &str, to: &str) -> Option<Plan> {
 /// How often to repeat what is too short to be timed alone, or what the caches hold, which is as near as it will be only after some times:
 /// on a Zen 3, u32[928,752] to columns takes 165 us in the first two runs, and 117 where it lies at two places in turn for long.
 fn repeats(bytes: usize) -> usize {
+    if IS_BRIEF {
+        return 1;
+    }
     (24 << 20) / bytes.max(384 << 10) + 1
 }
 

@@ -1,11 +1,16 @@
 //! What the machine can do: enough of it, measured, to say how long a plan will take.
 
 mod measure;
+mod rates;
+mod work;
 
 use std::sync::LazyLock;
 use std::time::Duration;
 
 use minormajor_kernels::{Caches, Code, Kernel, Pages};
+
+use rates::{BLOCK, FEW, IMAGE, LONG, Lined, PIECE, ROW, RUN, Rate, Rates, SHORT, WHOLE};
+pub(crate) use work::{Moved, Work};
 
 /// A small description of a machine, from which [`Relayout::predict`](crate::Relayout::predict)
 /// says how long a plan will take.
@@ -38,136 +43,10 @@ pub enum Level {
     Memory,
 }
 
-/// Nanoseconds that each kind of work takes for a byte moved, at one level.
-#[derive(Clone, Debug, Default)]
-struct Rates {
-    /// `memcpy`.
-    copy: Rate,
-    /// Long runs.
-    long: Rate,
-    /// Runs of [`PIECE`] bytes, by where they are written.
-    pieces: Lined,
-    /// Runs of [`RUN`] bytes,
-    runs: Rate,
-    /// and of [`SHORT`].
-    short: Rate,
-    /// By the logarithm of the element's width.
-    transpose: [Lined; 5],
-    weave: [Rate; 5],
-    /// A weave of 4-byte elements, of more rows than three, which have [`IMAGE`] bytes each.
-    images: Rate,
-    /// A transpose of 4-byte elements, of which rows or columns have [`ROW`] bytes,
-    rows: Rate,
-    /// or a line, on lines and one after another.
-    blocks: Rate,
-    /// Blocks of 4-byte elements.
-    gather: Rate,
-    /// Packed elements that become bytes.
-    bits: Rewrites,
-    /// Packed elements that stay so, in another order, by the logarithm of their bits.
-    packed: [Lined; 3],
-    /// Few rows of them that become runs.
-    braid: Rate,
-    numbers: Rewrites,
-    /// Elements some steps apart, which come to lie side by side.
-    steps: Rate,
-    /// A position of a plan without boxes.
-    position: f64,
-}
-
-/// Elements that are written anew.
-#[derive(Clone, Debug, Default)]
-struct Rewrites {
-    /// In the same order.
-    runs: Rate,
-    /// In another order.
-    blocks: Rate,
-}
-
-/// By whether rows begin on lines of a cache.
-#[derive(Clone, Copy, Debug, Default)]
-struct Lined {
-    on: Rate,
-    off: Rate,
-}
-
-/// Nanoseconds for a byte.
-#[derive(Clone, Copy, Debug, Default)]
-struct Rate {
-    /// On one thread.
-    one: f64,
-    /// On all threads together.
-    all: f64,
-}
-
-/// Bytes of the shortest run, but for those that are elements of another width,
-const SHORT: usize = 3;
-/// of a short one,
-const RUN: usize = 80;
-/// of one that is as long as a row of a tile,
-const PIECE: usize = 512;
-/// and of a long one.
-const WHOLE: usize = 32 << 10;
-/// Bytes of a short row of a transpose,
-const ROW: usize = 24;
-/// and of one that is not short.
-const LONG: usize = 2 * ROW;
-/// Bytes of a row of an image whose few rows are woven or separated, each image by itself,
-const IMAGE: usize = 2000;
-/// and the rows that cost no more than three where they are long.
-const FEW: usize = 4;
-/// Bytes of rows or columns that are as fast as those of a line, where they lie on lines and follow one another.
-const BLOCK: std::ops::RangeInclusive<usize> = 32..=128;
 /// What entering a kernel takes, in nanoseconds, beside its bytes.
 const ENTRY: f64 = 8.0;
 /// What starting a run on several threads takes, in nanoseconds.
 const START: f64 = 20_000.0;
-
-impl Rates {
-    /// All of them, in one order.
-    fn all(&mut self) -> Vec<&mut f64> {
-        let Rates {
-            copy,
-            long,
-            pieces,
-            runs,
-            short,
-            transpose,
-            weave,
-            images,
-            rows,
-            blocks,
-            gather,
-            bits,
-            packed,
-            braid,
-            numbers,
-            steps,
-            position,
-        } = self;
-        let single = [
-            copy, long, runs, short, images, rows, blocks, gather, braid, steps,
-        ];
-        let rewrites = [bits, numbers].into_iter();
-        let rewrites = rewrites.flat_map(|of| [&mut of.runs, &mut of.blocks]);
-        let lined = transpose.iter_mut().chain(packed).chain([pieces]);
-        let lined = lined.flat_map(|of| [&mut of.on, &mut of.off]);
-        let all = single.into_iter().chain(weave).chain(rewrites).chain(lined);
-        all.flat_map(|rate| [&mut rate.one, &mut rate.all])
-            .chain([position])
-            .collect()
-    }
-
-    /// Of each of them the middle one: a prediction is what is to be expected, not the best that can happen.
-    fn middle([mut a, mut b, mut c]: [Rates; 3]) -> Rates {
-        for ((a, b), c) in a.all().into_iter().zip(b.all()).zip(c.all()) {
-            let mut sorted = [*a, *b, *c];
-            sorted.sort_unstable_by(f64::total_cmp);
-            *a = sorted[1];
-        }
-        a
-    }
-}
 
 impl Machine {
     /// This machine, measured when it is first asked for: that takes some seconds, and 256 MiB for
@@ -188,6 +67,9 @@ impl Machine {
     }
 
     /// This machine as it is now, which other programs may have changed since [`with_pages`](Machine::with_pages) measured it.
+    ///
+    /// Where the kernels are built without optimisation, as Cargo's `dev` profile has it, all is measured in the caches, and
+    /// predictions of larger arrays are too short.
     ///
     /// ```no_run
     /// use minormajor::{Machine, Pages};
@@ -317,7 +199,10 @@ impl Machine {
             Kernel::Repeat { .. } => self.copy(level, threads) / 2.0,
             Kernel::Transpose { width, .. } => {
                 // Where rows are read matters little beside where they are written.
-                let long = written(&rates.transpose[by_width(width)]);
+                let long = match moved.paged {
+                    true => on(rates.paged[by_width(width)]),
+                    false => written(&rates.transpose[by_width(width)]),
+                };
                 if moved.interleaves && moved.lined && BLOCK.contains(&moved.row) {
                     return long * (on(rates.blocks) / on(rates.transpose[2].on)).min(1.0);
                 }
@@ -370,42 +255,11 @@ fn doubling(bytes: usize, short: (usize, f64), long: (usize, f64)) -> f64 {
     long.1 + (short.1 - long.1) * share / (of_one(long.0) - of_one(short.0))
 }
 
-/// What a prepared plan does, as far as its time depends on it.
-pub(crate) struct Work {
-    /// Bytes of source and destination that are touched.
-    pub footprint: usize,
-    /// Whether they are written by ordinary stores, and so stay in the caches as far as these have room.
-    pub kept: bool,
-    pub moves: Vec<Moved>,
-    /// Bytes of padding that are written.
-    pub filled: usize,
-    /// Positions that are looked up one by one.
-    pub positions: usize,
-}
-
-/// A box that is moved.
-pub(crate) struct Moved {
-    pub kernel: Kernel,
-    /// Half of the bytes of lines that are read and written.
-    pub bytes: usize,
-    /// How often the kernel is entered.
-    pub entries: usize,
-    /// The fewest bytes that lie side by side on a side, as far as one loop goes,
-    pub row: usize,
-    /// and the most.
-    pub longer_row: usize,
-    /// Whether the rows follow one another, one for each element of the other side's.
-    pub interleaves: bool,
-    /// Whether all rows begin on lines of a cache, on both sides,
-    pub lined: bool,
-    /// or in the destination.
-    pub written_on_lines: bool,
-}
-
 #[cfg(test)]
 mod tests {
     use minormajor_kernels::Recoding;
 
+    use super::rates::Rewrites;
     use super::*;
 
     fn machine() -> Machine {
@@ -431,6 +285,7 @@ mod tests {
                 runs: rate(0.04),
                 short: rate(0.08),
                 transpose: [0.05, 0.04, 0.03, 0.03, 0.03].map(lined),
+                paged: [0.08, 0.07, 0.06, 0.05, 0.04].map(rate),
                 weave: [rate(0.05); 5],
                 images: rate(0.08),
                 rows: rate(0.06),
@@ -474,6 +329,25 @@ mod tests {
         }
     }
 
+    /// A byte takes 0.06 in memory where rows and columns lie pages apart, and 0.03 where they don't; so twice as much as others elsewhere.
+    #[test]
+    fn what_lies_pages_apart_is_as_much_slower_where_it_was_not_measured() {
+        let Machine { mut rates, .. } = machine();
+        let memory = rates[2].clone();
+        let measured = rates[1].paged[3].one;
+        rates[1].paged[2] = Rate::default();
+        rates[1].complete(&memory);
+        let (paged, on) = (rates[1].paged[2], rates[1].transpose[2].on);
+        assert!((paged.one / on.one - 2.0).abs() < 1e-9 && (paged.all / on.all - 2.0).abs() < 1e-9);
+        assert_eq!(rates[1].paged[3].one, measured);
+        // Where nothing was measured, as others.
+        let mut none = rates[0].clone();
+        none.paged = Default::default();
+        let memory = none.clone();
+        none.complete(&memory);
+        assert_eq!(none.paged[0].one, none.transpose[0].on.one);
+    }
+
     #[test]
     fn levels_go_by_the_caches() {
         let machine = machine();
@@ -499,6 +373,7 @@ mod tests {
             row,
             longer_row: row,
             interleaves: false,
+            paged: false,
             lined: true,
             written_on_lines: true,
         }
@@ -578,6 +453,11 @@ mod tests {
         };
         assert!((rows(4, ROW) - 0.06).abs() < 1e-9 && (rows(1, ROW) - 0.10).abs() < 1e-9);
         assert!((rows(4, LONG) - 0.045).abs() < 1e-9);
+        let paged = cost(Moved {
+            paged: true,
+            ..transpose(4, 4096)
+        });
+        assert!((paged - 0.06).abs() < 1e-9);
         // Images are woven the slower the shorter their rows are, and all where there are many rows.
         let isa = "portable";
         let weave = |rows, longer_row| {
