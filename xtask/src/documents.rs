@@ -29,7 +29,7 @@ use crate::steps::Steps;
 use crate::test;
 use crate::workspace::Workspace;
 
-/// No block of a document may take longer. An example is built first, with all kernels, by however few cores there are.
+/// No block of a document may take longer. An example is built first, by however few cores there are.
 const LIMIT: Duration = Duration::from_secs(1200);
 
 /// `cargo xtask docs`: builds the release binary and checks the documents.

@@ -2,7 +2,8 @@
 //! memcheck.
 //!
 //! The sanitizer sees every instruction set that the CPU has. valgrind brings a CPU of its own, which
-//! has AVX2 at most: there the tests find the portable kernels, SSE2's and AVX2's.
+//! has AVX2 at most: there the tests find the portable kernels, SSE2's and AVX2's. Both look at kernels
+//! that are compiled as people get them.
 //!
 //! `--python` is for the Python package: its tests of who owns memory, under memcheck.
 
@@ -98,7 +99,10 @@ pub fn python(workspace: &Workspace) -> Result<(), Failure> {
 fn tests(workspace: &Workspace) -> Command {
     let mut command = workspace.cargo("test");
     command
-        .args(["--package", "minormajor-kernels", "--lib", "--tests"])
+        .args(["--release", "--package", "minormajor-kernels"])
+        .args(["--lib", "--tests"])
+        // The portable kernels are there with these alone.
+        .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
         .env("CARGO_TARGET_DIR", workspace.target().join("sanitize"))
         .env_remove("CARGO_ENCODED_RUSTFLAGS");
     command

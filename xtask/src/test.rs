@@ -62,6 +62,7 @@ pub fn run(workspace: &Workspace, quick: bool) -> Result<(), Failure> {
         package::test(workspace, python.as_deref())
     })?;
     if !quick {
+        steps.run("optimised kernels", || optimised(workspace))?;
         steps.run("orders of threads", || orders(workspace))?;
         steps.run("benchmark", || bench::check(workspace))?;
         steps.run("instructions", || instructions::run(workspace, false))?;
@@ -82,10 +83,21 @@ pub fn run(workspace: &Workspace, quick: bool) -> Result<(), Failure> {
     steps.summarise();
     if quick {
         println!(
-            "Left out by --quick: the release binary, orders of threads, the benchmark, instructions, XLA, the documents' commands, fuzzing."
+            "Left out by --quick: the release binary, optimised kernels, orders of threads, the benchmark, instructions, XLA, the documents' commands, fuzzing."
         );
     }
     Ok(())
+}
+
+/// The kernels' suites, and what stacks hold, once more with the kernels of the release binary: a build for tests doesn't optimise
+/// them.
+fn optimised(workspace: &Workspace) -> Result<(), Failure> {
+    let run = |tests: &[&str]| {
+        let mut command = workspace.cargo("test");
+        run_tests(command.args(["--release", "--no-fail-fast"]).args(tests))
+    };
+    run(&["--package", "minormajor-kernels", "--test", "*"])?;
+    run(&["--package", "minormajor", "--test", "extra_memory"])
 }
 
 /// Goes through all orders of what threads tell each other, with loom.

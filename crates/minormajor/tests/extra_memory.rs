@@ -256,6 +256,10 @@ fn files_of_many_arrays_keep_their_bound() {
 
 /// One test, so that no other allocates meanwhile.
 #[test]
+#[cfg_attr(
+    debug_assertions,
+    ignore = "what stacks hold is promised of optimised code: `cargo xtask test` runs this with `--release`"
+)]
 fn executors_take_no_more_memory_than_they_say() {
     plain_runs_keep_their_bound();
     runs_on_views_keep_their_bound();
