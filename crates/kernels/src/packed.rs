@@ -15,7 +15,7 @@ use crate::pieces::{MaybeRoom, bring, places};
 use crate::places::{Listed, Places};
 use crate::plane::{At, PAGE, Plane};
 use crate::simd::{LINE, Set, Vector, Work, own};
-use crate::tuning::{Caches, followed, is_zen3};
+use crate::tuning::{Caches, followed, is_zen3, walked};
 
 /// The most rows of a plane that is packed in the first-level cache,
 pub(crate) const PACKED: usize = 256;
@@ -34,9 +34,11 @@ pub(crate) fn packed_rows(width: usize) -> usize {
     }
 }
 
-/// Lines of a column that is better written by strips: on a Granite Rapids, f32[90,300007] to columns takes 13.1 ms packed
-/// and 12.0 ms in strips, f32[66,600001] 18.4 and 19.0 ms.
-const LINES: usize = 5;
+/// Lines of a column that is better written by strips: on an Emerald Rapids, of 17 matrices with columns of up to so many the geometric
+/// mean of memcpy's speed was 0.68 where columns of more than five were written by strips and [no blocks](block_of) asked for, and is
+/// 0.78, by two threads 1.06 and 1.25. ms on one thread, by strips and packed: f32[90,444444] to columns 19.0 and 16.0, f64[63,317460]
+/// 16.1 and 13.9, c128[33,303030] 17.9 and 14.1, but f64[100,200000] 18.6 and 20.7, c128[61,163934] 17.4 and 19.6.
+const LINES: usize = 9;
 
 /// Bytes of columns that are staged at once, unless a line of the source is more.
 const GROUP: usize = 8 << 10;
@@ -79,15 +81,25 @@ fn in_pages(column: usize, columns: usize) -> Axis {
 /// f32[25,1600000] to columns 26 and 16, f32[125,400000] 23 and 18, u16[100,800000] 18.5 and 15.6, f32[100,1000000] 41 and 36; f32[28,1300000]
 /// 12.5 and 14.8. 46 arrays reached 0.96 and 1.01 of memcpy, by two threads 1.08 and 1.17.
 const MANY: usize = 17;
-/// Lines of each row that such a block has, at most,
+/// Lines of each row that such a block has, at most.
 const BLOCK: usize = 8;
-/// and bytes of all rows together, so that the second-level cache has room for what comes next, too.
-const ROOM: usize = 256 << 10;
+
+/// The same on this CPU; `None` where others were not measured. Intel's prefetcher follows so many rows as [`walked`] says: ms on an
+/// Emerald Rapids by a line of each row in turn, and by blocks, f32[65,615384] to columns 17.3 and 13.2, f32[77,519480] 18.5 and 14.3, but
+/// f32[60,600001] 11.7 and 12.4.
+fn many() -> Option<usize> {
+    match walked() {
+        usize::MAX => is_zen3().then_some(MANY),
+        walked => Some(walked + 1),
+    }
+}
 
 /// Bytes of each row of a block, the lines of which are asked for evenly while the block before is moved; `None` where a line of
-/// each row in turn is asked for.
+/// each row in turn is asked for. Half of the second-level cache has room for a block, so that there is some for the next one, too.
 fn block_of(rows: usize) -> Option<usize> {
-    (is_zen3() && rows >= MANY).then(|| (ROOM / LINE / rows).clamp(2, BLOCK) * LINE)
+    let room = Caches::of_this_cpu().second / 2;
+    let lines = (room / LINE / rows).clamp(2, BLOCK);
+    many().filter(|&many| rows >= many).map(|_| lines * LINE)
 }
 
 /// Streams columns that lie side by side in the destination, as many as fit a stage at once.
@@ -357,15 +369,21 @@ mod tests {
 
     #[test]
     fn blocks_of_many_rows_have_eight_lines_of_each_or_what_there_is_room_for() {
+        let least = match (is_zen3(), walked()) {
+            (true, _) => Some(17),
+            (false, usize::MAX) => None,
+            (false, walked) => Some(walked + 1),
+        };
+        assert_eq!(block_of(least.unwrap_or(100) - 1), None);
+        let room = Caches::of_this_cpu().second / 2 / LINE;
         for (rows, lines) in [
-            (16, None),
-            (17, Some(8)),
-            (512, Some(8)),
-            (513, Some(7)),
-            (1000, Some(4)),
-            (TALL, Some(2)),
+            (least.unwrap_or(100), 8),
+            (room / 8, 8),
+            (room / 8 + 1, 7),
+            (room / 4, 4),
+            (room, 2),
         ] {
-            let expected = lines.filter(|_| is_zen3()).map(|lines| lines * LINE);
+            let expected = least.map(|_| lines * LINE);
             assert_eq!(block_of(rows), expected, "{rows} rows");
         }
     }

@@ -150,8 +150,8 @@ impl<'a, V, O, R, const W: usize, const STREAM: bool> Strips<'a, V, O, R, W, STR
 impl<V: Vector, O, R: MaybeRoom, const W: usize, const STREAM: bool>
     Strips<'_, V, O, R, W, STREAM>
 {
-    /// Whether its blocks may have more than a line of each row without a stage. With lines as vectors none has, and nothing is compiled.
-    const DIRECT: bool = STREAM && V::BYTES < LINE && !R::IS_ROOM;
+    /// Whether its blocks may have more than a line of each row without a stage.
+    const DIRECT: bool = STREAM && !R::IS_ROOM;
 }
 
 impl<V: Vector, O: Order, R: MaybeRoom, const W: usize, const STREAM: bool> Work

@@ -253,7 +253,7 @@ pub(crate) const FAR: usize = 256 << 10;
 /// Sapphire Rapids, pieces of 760 bytes that cut lines took 28 ms, and 18 ms where their first and last lines had been
 /// asked for.
 pub(crate) fn waits() -> bool {
-    Maker::of_this_cpu() == Maker::Intel
+    is_intel()
 }
 
 /// As [`waits`], of runs that go right from the source to the destination. On a Zen 3 f32[300,300,277] to {2,0,1} reaches 1.34 of memcpy
@@ -261,6 +261,11 @@ pub(crate) fn waits() -> bool {
 /// lose a tenth.
 pub(crate) fn asks_for_edges() -> bool {
     waits() || is_zen3()
+}
+
+/// Whether this is one of Intel's: what was measured on an Emerald Rapids, or on those around it.
+pub(crate) fn is_intel() -> bool {
+    Maker::of_this_cpu() == Maker::Intel
 }
 
 /// Whether this is a Zen 5, or a later one: what differs there from what other CPUs of AMD's, measured on a Zen 4, do best.

@@ -4,7 +4,7 @@ use super::{Block, TALL, even};
 use crate::asked::ABREAST;
 use crate::plane::Plane;
 use crate::simd::LINE;
-use crate::tuning::{FAR, is_zen3};
+use crate::tuning::{FAR, is_intel, is_zen3};
 
 /// The most columns of a block.
 pub(super) const COLUMNS: usize = 1024;
@@ -28,16 +28,61 @@ const FAR_APART: (usize, usize) = (128 << 10, 32 << 10);
 /// And the fewest rows so far apart.
 const FAR_ROWS: usize = 100;
 
+/// On Intel's: rows of a block, of bytes a line's,
+const INTEL_ROWS: usize = 32;
+/// and lines of each.
+const INTEL_LINES: usize = 8;
+
 /// The least bytes of an element whose rows have blocks, too, where they cut lines and lie [`FAR`] apart: f32[304,100001] to columns
 /// took 16.5 ms by a line of each row in turn and 10.3 so, f64[400,60001] 23.3 and 15.6, f32[80,75,75,95] reversed 24.7 and 16.7;
 /// u16[160,300001] 7.5 and 9.0, and where rows lie nearer, f32[5008,8001] 13.7 and 15.5.
 const FAR_WIDTH: usize = 4;
 
 /// The size of blocks that have more than one line of each row and are written as they are made; `None` where a line of each row in
-/// turn is better.
+/// turn is better. The next block's lines are asked for evenly while this one is transposed. On others none were measured.
+pub(super) fn direct<const W: usize>(plane: &Plane) -> Option<Block> {
+    match is_zen3() {
+        true => zen3::<W>(plane),
+        false => intel::<W>(plane).filter(|_| is_intel()),
+    }
+}
+
+/// The same on Intel's, which prefetches into the second-level cache no more than 32 rows ahead, and waits where more are asked for than
+/// it has under way.
 ///
-/// The next block's lines are asked for evenly while this one is transposed: a Zen 3 brings a line of each of more than sixteen rows in
-/// turn at half the speed of memory. Where rows follow one another, and are not long, a block has all of each, and is one run of the
+/// ms on one thread of an Emerald Rapids with a line of each of 64 rows in turn, and by blocks, two threads in brackets: f32[3008,15000] to
+/// columns 21.5 and 15.9 (14.8 and 10.4), f32[7264,7264] 22.2 and 19.6, f32[8,2000,3008] to {1,2,0} 20.5 and 19.0 (11.6 and 9.7),
+/// f32[15,15,32,15,15,32] to {2,3,5,0,4,1} 23.7 and 20.4 (12.6 and 11.3), u8[10048,10048] 17.6 and 12.6 (8.4 and 5.7), u8[4032,30000] 20.4
+/// and 14.8 (12.6 and 7.6), u16[10016,10016] 21.5 and 20.1 (11.9 and 11.1). 33 matrices of up to four bytes with rows as long as this asks
+/// for reached 0.80 and 0.87 of memcpy, 1.14 and 1.24. What lost: u16[6016,16000] 21.0 and 22.7 (13.3 and 14.2). Of rows that cut lines
+/// those of pairs did, u16[8000,9001] 14.9 and 16.6 (8.3 and 8.6), and u8[4032,30001] took 15.5 and 12.9 (8.1 and 6.7).
+///
+/// Rows side by side that are shorter are read ahead as the one run that they are: f32[355,384,384] to {1,2,0} took 22.4 ms in turn and
+/// 25.9 by blocks, u16[30016,3000] 23.5 and 26.5, u8[60032,2000] 13.5 and 17.7. So did wider elements: f64[5000,5000] 17.4 and 17.9,
+/// c128[4096,2048] 10.1 and 10.7.
+fn intel<const W: usize>(plane: &Plane) -> Option<Block> {
+    let bytes = plane.columns.len * W;
+    let beside = plane.rows.side_by_side(bytes) > 1;
+    let least = match W {
+        1 => 6 << 10,
+        2 => 16 << 10,
+        4 if beside => 3 << 10,
+        4 => 2 * LINE,
+        _ => return None,
+    };
+    let block = Block {
+        rows: INTEL_ROWS.max(LINE / W),
+        lines: even(bytes.div_ceil(LINE), INTEL_LINES, 1),
+        abreast: ABREAST,
+        in_turn: false,
+    };
+    let suits = W != 2 || plane.rows.is_multiple_of(LINE as isize);
+    (plane.rows.len > INTEL_ROWS && bytes >= least && suits).then_some(block)
+}
+
+/// The same on a Zen 3, which brings a line of each of more than sixteen rows in turn at half the speed of memory.
+///
+/// Where rows follow one another, and are not long, a block has all of each, and is one run of the
 /// source, asked for from front to back; elsewhere it has some lines of each row, asked for some rows [abreast](ABREAST). ms on one
 /// thread with one line of each row in turn, and by blocks: f32[15,15,15,32,15,32] to {3,5,1,4,0,2} 22.8 and 15.7, f32[28,28,4,48,352]
 /// to {3,1,4,0,2} 23.1 and 15.4, f32[355,384,384] to {1,2,0} 21.5 and 15.0; where lines were asked for one row after the other, and
@@ -46,10 +91,7 @@ const FAR_WIDTH: usize = 4;
 /// one row after the other, and is 0.81.
 ///
 /// Bytes are read in turn mostly, u8[8000,9024] 9.1 and 11.3.
-pub(super) fn direct<const W: usize>(plane: &Plane) -> Option<Block> {
-    if !is_zen3() {
-        return None;
-    }
+fn zen3<const W: usize>(plane: &Plane) -> Option<Block> {
     let bytes = plane.columns.len * W;
     let all = bytes.div_ceil(LINE);
     let apart = plane.rows.first_stride().unsigned_abs();
@@ -145,13 +187,13 @@ mod tests {
                 Plane::streaming(rows, columns, false)
             };
             let found = [
-                direct::<1>(&plane(1)),
-                direct::<2>(&plane(2)),
-                direct::<4>(&plane(4)),
-                direct::<8>(&plane(8)),
+                zen3::<1>(&plane(1)),
+                zen3::<2>(&plane(2)),
+                zen3::<4>(&plane(4)),
+                zen3::<8>(&plane(8)),
             ];
             let expected = blocks.map(|(rows, lines, run)| {
-                (is_zen3() && lines > 0).then_some(Block {
+                (lines > 0).then_some(Block {
                     rows,
                     lines,
                     abreast: if run { 1 } else { ABREAST },
@@ -163,16 +205,63 @@ mod tests {
     }
 
     #[test]
+    fn blocks_have_some_lines_of_rows_that_are_not_read_as_one_run_on_intels() {
+        // As above: rows of a block, and lines of each, of elements of 1, 2, 4 and 8 bytes.
+        let none = (0, 0);
+        let cases = [
+            // Side by side,
+            (99, 3_008, 3_008, [none, none, none, none]),
+            (99, 3_072, 3_072, [none, none, (32, 8), none]),
+            (99, 6_144, 6_144, [(64, 8), none, (32, 8), none]),
+            (99, 6_080, 6_080, [none, none, (32, 8), none]),
+            (99, 16_384, 16_384, [(64, 8), (32, 8), (32, 8), none]),
+            // that cut lines,
+            (99, 16_396, 16_396, [(64, 8), none, (32, 8), none]),
+            // with others between them,
+            (99, 192, 28_800, [none, none, (32, 3), none]),
+            (99, 640, 345_600, [none, none, (32, 5), none]),
+            (99, 6_144, 345_600, [(64, 8), none, (32, 8), none]),
+            // few, and single lines.
+            (33, 16_384, 16_384, [(64, 8), (32, 8), (32, 8), none]),
+            (32, 16_384, 16_384, [none; 4]),
+            (99, 64, 28_800, [none; 4]),
+        ];
+        for (rows, row, apart, blocks) in cases {
+            let plane = |width: usize| {
+                let (rows, columns) = (Axis::new(rows, apart), Axis::new(row / width, 5_376));
+                Plane::streaming(rows, columns, false)
+            };
+            let found = [
+                intel::<1>(&plane(1)),
+                intel::<2>(&plane(2)),
+                intel::<4>(&plane(4)),
+                intel::<8>(&plane(8)),
+            ];
+            let expected = blocks.map(|(rows, lines)| {
+                (lines > 0).then_some(Block {
+                    rows,
+                    lines,
+                    abreast: ABREAST,
+                    in_turn: false,
+                })
+            });
+            assert_eq!(found, expected, "{rows} rows of {row} bytes, {apart} apart");
+        }
+    }
+
+    #[test]
     fn blocks_have_no_more_columns_than_there_is_room_for() {
-        for row in [256, 1_000, 3_000, 4_096] {
+        for row in [256, 1_000, 3_000, 4_096, 20_000] {
             let plane = |width: usize| {
                 let rows = Axis::new(500, row as isize);
                 Plane::streaming(rows, Axis::new(row / width, 1 << 20), false)
             };
             let blocks = [
-                (1, direct::<1>(&plane(1))),
-                (2, direct::<2>(&plane(2))),
-                (16, direct::<16>(&plane(16))),
+                (1, zen3::<1>(&plane(1))),
+                (2, zen3::<2>(&plane(2))),
+                (16, zen3::<16>(&plane(16))),
+                (1, intel::<1>(&plane(1))),
+                (4, intel::<4>(&plane(4))),
             ];
             for (width, block) in blocks {
                 let columns = block.map_or(0, |block| block.lines * LINE / width);
