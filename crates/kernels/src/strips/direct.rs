@@ -53,21 +53,19 @@ pub(super) fn direct<const W: usize>(plane: &Plane) -> Option<Block> {
 /// ms on one thread of an Emerald Rapids with a line of each of 64 rows in turn, and by blocks, two threads in brackets: f32[3008,15000] to
 /// columns 21.5 and 15.9 (14.8 and 10.4), f32[7264,7264] 22.2 and 19.6, f32[8,2000,3008] to {1,2,0} 20.5 and 19.0 (11.6 and 9.7),
 /// f32[15,15,32,15,15,32] to {2,3,5,0,4,1} 23.7 and 20.4 (12.6 and 11.3), u8[10048,10048] 17.6 and 12.6 (8.4 and 5.7), u8[4032,30000] 20.4
-/// and 14.8 (12.6 and 7.6), u16[10016,10016] 21.5 and 20.1 (11.9 and 11.1). 33 matrices of up to four bytes with rows as long as this asks
-/// for reached 0.80 and 0.87 of memcpy, 1.14 and 1.24. What lost: u16[6016,16000] 21.0 and 22.7 (13.3 and 14.2). Of rows that cut lines
+/// and 14.8 (12.6 and 7.6), u16[10016,10016] 21.5 and 20.1 (11.9 and 11.1). 33 matrices of up to four bytes with rows as far apart as this
+/// asks for reached 0.80 and 0.87 of memcpy, 1.14 and 1.24. What lost: u16[6016,16000] 21.0 and 22.7 (13.3 and 14.2). Of rows that cut lines
 /// those of pairs did, u16[8000,9001] 14.9 and 16.6 (8.3 and 8.6), and u8[4032,30001] took 15.5 and 12.9 (8.1 and 6.7).
 ///
-/// Rows side by side that are shorter are read ahead as the one run that they are: f32[355,384,384] to {1,2,0} took 22.4 ms in turn and
-/// 25.9 by blocks, u16[30016,3000] 23.5 and 26.5, u8[60032,2000] 13.5 and 17.7. So did wider elements: f64[5000,5000] 17.4 and 17.9,
+/// Rows that lie nearer are read ahead as the one run that they are: f32[355,384,384] to {1,2,0} took 22.4 ms in turn and
+/// 25.9 by blocks, u16[30016,3000] 23.5 and 26.5, u8[60032,2000] 13.5 and 17.7. Wider elements lose, too: f64[5000,5000] 17.4 and 17.9,
 /// c128[4096,2048] 10.1 and 10.7.
 fn intel<const W: usize>(plane: &Plane) -> Option<Block> {
     let bytes = plane.columns.len * W;
-    let beside = plane.rows.side_by_side(bytes) > 1;
     let least = match W {
         1 => 6 << 10,
         2 => 16 << 10,
-        4 if beside => 3 << 10,
-        4 => 2 * LINE,
+        4 => 3 << 10,
         _ => return None,
     };
     let block = Block {
@@ -76,15 +74,15 @@ fn intel<const W: usize>(plane: &Plane) -> Option<Block> {
         abreast: ABREAST,
         in_turn: false,
     };
+    let apart = plane.rows.first_stride().unsigned_abs() >= least;
     let suits = W != 2 || plane.rows.is_multiple_of(LINE as isize);
-    (plane.rows.len > INTEL_ROWS && bytes >= least && suits).then_some(block)
+    (plane.rows.len > INTEL_ROWS && block.lines > 1 && apart && suits).then_some(block)
 }
 
 /// The same on a Zen 3, which brings a line of each of more than sixteen rows in turn at half the speed of memory.
 ///
-/// Where rows follow one another, and are not long, a block has all of each, and is one run of the
-/// source, asked for from front to back; elsewhere it has some lines of each row, asked for some rows [abreast](ABREAST). ms on one
-/// thread with one line of each row in turn, and by blocks: f32[15,15,15,32,15,32] to {3,5,1,4,0,2} 22.8 and 15.7, f32[28,28,4,48,352]
+/// Where rows follow one another, and are not long, a block has all of each, and is one run of the source, asked for from front to back;
+/// elsewhere it has some lines of each row, asked for some rows [abreast](ABREAST). ms on one thread with one line of each row in turn, and by blocks: f32[15,15,15,32,15,32] to {3,5,1,4,0,2} 22.8 and 15.7, f32[28,28,4,48,352]
 /// to {3,1,4,0,2} 23.1 and 15.4, f32[355,384,384] to {1,2,0} 21.5 and 15.0; where lines were asked for one row after the other, and
 /// now: f32[75,96,75,96] to {1,3,0,2} 20.3 and 15.1, f32[2320,59,384] reversed 19.0 and 15.1, f32[15,15,112,15,5,32] to {2,3,0,4,5,1}
 /// 21.6 and 18.0. Of all permutations of the HPTT paper the geometric mean of memcpy's speed was 0.67 with lines in turn, 0.75 with
@@ -218,9 +216,11 @@ mod tests {
             // that cut lines,
             (99, 16_396, 16_396, [(64, 8), none, (32, 8), none]),
             // with others between them,
-            (99, 192, 28_800, [none, none, (32, 3), none]),
-            (99, 640, 345_600, [none, none, (32, 5), none]),
-            (99, 6_144, 345_600, [(64, 8), none, (32, 8), none]),
+            (99, 192, 28_800, [(64, 3), (32, 3), (32, 3), none]),
+            (99, 640, 345_600, [(64, 5), (32, 5), (32, 5), none]),
+            (99, 1_500, 3_000, [none; 4]),
+            (99, 2_500, 5_000, [none, none, (32, 8), none]),
+            (99, 5_024, 10_048, [(64, 8), none, (32, 8), none]),
             // few, and single lines.
             (33, 16_384, 16_384, [(64, 8), (32, 8), (32, 8), none]),
             (32, 16_384, 16_384, [none; 4]),
