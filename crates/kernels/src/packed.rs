@@ -34,10 +34,10 @@ pub(crate) fn packed_rows(width: usize) -> usize {
     }
 }
 
-/// Lines of a column that is better written by strips: on an Emerald Rapids, of 17 matrices with columns of up to so many the geometric
-/// mean of memcpy's speed was 0.68 where columns of more than five were written by strips and [no blocks](block_of) asked for, and is
-/// 0.78, by two threads 1.06 and 1.25. ms on one thread, by strips and packed: f32[90,444444] to columns 19.0 and 16.0, f64[63,317460]
-/// 16.1 and 13.9, c128[33,303030] 17.9 and 14.1, but f64[100,200000] 18.6 and 20.7, c128[61,163934] 17.4 and 19.6.
+/// The most lines of a column that is packed there. On an Emerald Rapids 17 matrices with columns of up to so many reached 0.68 of
+/// memcpy's speed where those of more than five lines were written by strips and [no blocks](block_of) were asked for, and reach 0.78, by
+/// two threads 1.06 and 1.25. ms on one thread, by strips and packed: f32[90,444444] to columns 21.3 and 14.5, f64[63,317460] 15.8 and
+/// 14.5, c128[33,303030] 18.2 and 14.4, but f64[100,200000] 18.6 and 20.7, c128[61,163934] 17.4 and 19.6.
 const LINES: usize = 9;
 
 /// Bytes of columns that are staged at once, unless a line of the source is more.
@@ -85,7 +85,7 @@ const MANY: usize = 17;
 const BLOCK: usize = 8;
 
 /// The same on this CPU; `None` where others were not measured. Intel's prefetcher follows so many rows as [`walked`] says: ms on an
-/// Emerald Rapids by a line of each row in turn, and by blocks, f32[65,615384] to columns 17.3 and 13.2, f32[77,519480] 18.5 and 14.3, but
+/// Emerald Rapids by a line of each row in turn, and by blocks, f32[65,615384] to columns 20.1 and 15.2, f32[77,519480] 18.4 and 14.5, but
 /// f32[60,600001] 11.7 and 12.4.
 fn many() -> Option<usize> {
     match walked() {
