@@ -328,6 +328,33 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize, const STREAM: bool> Work
 mod tests {
     use super::*;
     use crate::axis::Axis;
+    use crate::plane::tests::moves_as_told;
+    use crate::tuning::is_intel;
+
+    /// Rows as far apart as blocks ask for, that lie on lines and that cut them; the last block of a row is shorter, and the last but few
+    /// columns of it are no line.
+    #[test]
+    fn blocks_of_some_lines_of_each_row_are_moved_as_told() {
+        for (width, rows, apart, columns) in [
+            (1, 128, 6_208, 1_283),
+            (1, 192, 6_145, 709),
+            (2, 96, 16_384, 643),
+            (4, 80, 3_072, 331),
+            (4, 48, 3_076, 277),
+            (8, 72, 3_072, 331),
+        ] {
+            let pitch = (rows * width + LINE) as isize;
+            let plane = Plane::streaming(Axis::new(rows, apart), Axis::new(columns, pitch), false);
+            let blocks = match width {
+                1 => direct::<1>(&plane),
+                2 => direct::<2>(&plane),
+                4 => direct::<4>(&plane),
+                _ => direct::<8>(&plane),
+            };
+            assert!(blocks.is_some() || !is_intel() || width == 8, "{width}");
+            moves_as_told(&plane, width, 0);
+        }
+    }
 
     #[test]
     fn strips_have_lines_enough_of_every_column_where_few_rows_are_followed() {
