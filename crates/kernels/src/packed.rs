@@ -34,9 +34,9 @@ pub(crate) fn packed_rows(width: usize) -> usize {
     }
 }
 
-/// The most lines of a column that is packed there. On an Emerald Rapids 17 matrices with columns of up to so many reached 0.68 of
-/// memcpy's speed where those of more than five lines were written by strips and [no blocks](block_of) were asked for, and reach 0.78, by
-/// two threads 1.06 and 1.25. ms on one thread, by strips and packed: f32[90,444444] to columns 21.3 and 14.5, f64[63,317460] 15.8 and
+/// The most lines of a column that is packed there. On an Emerald Rapids 17 matrices with columns of up to so many reached 0.66 of
+/// memcpy's speed where those of more than five lines were written by strips and [no blocks](block_of) were asked for, and reach 0.77, by
+/// two threads 1.00 and 1.18. ms on one thread, by strips and packed: f32[90,444444] to columns 21.3 and 14.5, f64[63,317460] 15.8 and
 /// 14.5, c128[33,303030] 18.2 and 14.4, but f64[100,200000] 18.6 and 20.7, c128[61,163934] 17.4 and 19.6.
 const LINES: usize = 9;
 
@@ -369,11 +369,7 @@ mod tests {
 
     #[test]
     fn blocks_of_many_rows_have_eight_lines_of_each_or_what_there_is_room_for() {
-        let least = match (is_zen3(), walked()) {
-            (true, _) => Some(17),
-            (false, usize::MAX) => None,
-            (false, walked) => Some(walked + 1),
-        };
+        let least = many();
         assert_eq!(block_of(least.unwrap_or(100) - 1), None);
         let room = Caches::of_this_cpu().second / 2 / LINE;
         for (rows, lines) in [

@@ -331,8 +331,8 @@ mod tests {
     use crate::plane::tests::moves_as_told;
     use crate::tuning::is_intel;
 
-    /// Rows as far apart as blocks ask for, that lie on lines and that cut them; the last block of a row is shorter, and the last but few
-    /// columns of it are no line.
+    /// Rows as far apart as blocks ask for, that lie on lines and that cut them; the last block of a row is shorter, and its last columns
+    /// are fewer than a line of the source has.
     #[test]
     fn blocks_of_some_lines_of_each_row_are_moved_as_told() {
         for (width, rows, apart, columns) in [

@@ -41,9 +41,12 @@ const FAR_WIDTH: usize = 4;
 /// The size of blocks that have more than one line of each row and are written as they are made; `None` where a line of each row in
 /// turn is better. The next block's lines are asked for evenly while this one is transposed. On others none were measured.
 pub(super) fn direct<const W: usize>(plane: &Plane) -> Option<Block> {
-    match is_zen3() {
-        true => zen3::<W>(plane),
-        false => intel::<W>(plane).filter(|_| is_intel()),
+    if is_zen3() {
+        zen3::<W>(plane)
+    } else if is_intel() {
+        intel::<W>(plane)
+    } else {
+        None
     }
 }
 
@@ -53,8 +56,8 @@ pub(super) fn direct<const W: usize>(plane: &Plane) -> Option<Block> {
 /// ms on one thread of an Emerald Rapids with a line of each of 64 rows in turn, and by blocks, two threads in brackets: f32[3008,15000] to
 /// columns 21.5 and 15.9 (14.8 and 10.4), f32[7264,7264] 22.2 and 19.6, f32[8,2000,3008] to {1,2,0} 20.5 and 19.0 (11.6 and 9.7),
 /// f32[15,15,32,15,15,32] to {2,3,5,0,4,1} 23.7 and 20.4 (12.6 and 11.3), u8[10048,10048] 17.6 and 12.6 (8.4 and 5.7), u8[4032,30000] 20.4
-/// and 14.8 (12.6 and 7.6), u16[10016,10016] 21.5 and 20.1 (11.9 and 11.1). 33 matrices of up to four bytes with rows as far apart as this
-/// asks for reached 0.80 and 0.87 of memcpy, 1.14 and 1.24. What lost: u16[6016,16000] 21.0 and 22.7 (13.3 and 14.2). Of rows that cut lines
+/// and 14.8 (12.6 and 7.6), u16[10016,10016] 21.5 and 20.1 (11.9 and 11.1). 25 arrays of up to four bytes with rows as far apart as this asks
+/// for reached 0.80 and 0.85 of memcpy, 1.14 and 1.26. What lost: u16[6016,16000] 21.0 and 22.7 (13.3 and 14.2). Of rows that cut lines
 /// those of pairs did, u16[8000,9001] 14.9 and 16.6 (8.3 and 8.6), and u8[4032,30001] took 15.5 and 12.9 (8.1 and 6.7).
 ///
 /// Rows that lie nearer are read ahead as the one run that they are: f32[355,384,384] to {1,2,0} took 22.4 ms in turn and
