@@ -12,6 +12,9 @@ use crate::simd::LINE;
 use crate::streaming::streams;
 use crate::tuning::Tuning;
 
+/// The strides of a loop, of the source and of the destination.
+const SIDES: [fn(&Loop) -> isize; 2] = [|l| l.source, |l| l.destination];
+
 /// A box of elements to move from one buffer to another: checked and prepared once, run often.
 ///
 /// It holds no pointer and no state that a run changes, so one `Move` may be run by many threads at once, on the same
@@ -292,21 +295,77 @@ impl Move {
         source.min(destination)
     }
 
-    /// The most bytes that lie side by side in the source or in the destination, as far as one loop goes.
+    /// The most bytes that lie side by side in the source or in the destination, as far as loops go that are not those of
+    /// the other side's rows.
+    ///
+    /// ```
+    /// use minormajor_kernels::{Loop, Move};
+    /// // Two rows of 4 tiles of 128 pairs: u16[2,512] to {1,0:T(2,128)(2,1)}.
+    /// let pairs = Move::new(2, 0, 0, &[
+    ///     Loop { extent: 4, source: 256, destination: 512 },
+    ///     Loop { extent: 128, source: 2, destination: 4 },
+    ///     Loop { extent: 2, source: 1024, destination: 2 },
+    /// ])?;
+    /// assert_eq!((pairs.row(), pairs.longer_row()), (4, 1024));
+    /// # Ok::<(), minormajor_kernels::NestError>(())
+    /// ```
     pub fn longer_row(&self) -> usize {
+        let [of_source, of_destination] = SIDES;
         let [source, destination] = self.along();
-        source.max(destination)
+        let source = self.as_far_as_it_goes(source, of_source, of_destination);
+        source.max(self.as_far_as_it_goes(destination, of_destination, of_source))
+    }
+
+    /// The bytes of a row with those loops of its side that go on where it ends, but for the other side's row.
+    fn as_far_as_it_goes(
+        &self,
+        row: usize,
+        side: fn(&Loop) -> isize,
+        other: fn(&Loop) -> isize,
+    ) -> usize {
+        let (mut end, width) = (row, self.0.nest.width);
+        let goes_on = |l: &Loop, end| side(l).unsigned_abs() == end && l.extent > 1;
+        let is_other = |l: &Loop| other(l).unsigned_abs() == width;
+        let loops = &self.0.nest.loops;
+        while let Some(l) = loops.iter().find(|&l| goes_on(l, end) && !is_other(l)) {
+            end *= l.extent;
+        }
+        end
     }
 
     /// The bytes that lie side by side on each side, as far as one loop goes.
     fn along(&self) -> [usize; 2] {
-        let along = |stride: fn(&Loop) -> isize| {
+        SIDES.map(|stride| {
             let width = self.0.nest.width;
             let mut loops = self.0.nest.loops.iter();
             let along = loops.find(|l| stride(l).unsigned_abs() == width);
             along.map_or(width, |l| l.extent * width)
-        };
-        [along(|l| l.source), along(|l| l.destination)]
+        })
+    }
+
+    /// Whether rows lie apart in the source or in the destination: a line of the caches or more lies between each and the next.
+    ///
+    /// ```
+    /// use minormajor_kernels::{Loop, Move};
+    /// let rows = |source: isize| Move::new(4, 0, 0, &[
+    ///     Loop { extent: 100, source, destination: 64 },
+    ///     Loop { extent: 16, source: 4, destination: 4 },
+    /// ]);
+    /// assert!(rows(128)?.is_apart());
+    /// assert!(!rows(124)?.is_apart());
+    /// # Ok::<(), minormajor_kernels::NestError>(())
+    /// ```
+    pub fn is_apart(&self) -> bool {
+        SIDES.iter().zip(self.along()).any(|(stride, row)| {
+            let strides = self.0.nest.loops.iter().map(|l| stride(l).unsigned_abs());
+            let next = strides.filter(|&stride| stride >= row).min();
+            next.is_some_and(|next| next >= row + LINE)
+        })
+    }
+
+    /// Whether elements of the source are written several times.
+    pub fn repeats(&self) -> bool {
+        self.0.nest.repeated() > 1
     }
 
     /// Whether these rows follow one another, one for each element of the other side's, as pixels of a block of channels.

@@ -142,6 +142,8 @@ impl Relayout {
                 row: if staged { usize::MAX } else { job.row() },
                 longer_row: job.longer_row(),
                 interleaves: job.interleaves(),
+                apart: job.is_apart(),
+                repeats: job.repeats(),
                 paged: job.is_paged(),
                 lined: job.lined(),
                 written_on_lines: job.written_on_lines(),

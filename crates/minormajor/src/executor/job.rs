@@ -199,6 +199,16 @@ impl Job {
         matches!(&self.work, Work::Move(kernel) if kernel.interleaves())
     }
 
+    /// Whether the rows lie apart on a side.
+    pub(super) fn is_apart(&self) -> bool {
+        matches!(&self.work, Work::Move(kernel) if kernel.is_apart())
+    }
+
+    /// Whether elements of the source are written several times.
+    pub(super) fn repeats(&self) -> bool {
+        matches!(&self.work, Work::Move(kernel) if kernel.repeats())
+    }
+
     /// Whether it is a transpose whose rows and columns lie pages apart.
     pub(super) fn is_paged(&self) -> bool {
         matches!(&self.work, Work::Move(kernel) if kernel.is_paged())

@@ -6,7 +6,7 @@ use minormajor_core::plan::ByteOrders;
 use minormajor_core::{ArrayShape, ElementType, Plan, Shape, StridedView};
 use minormajor_kernels::{Caches, Memory, Pages};
 
-use super::rates::{IMAGE, Lined, PIECE, ROW, RUN, Rate, Rates, Rewrites, SHORT};
+use super::rates::{APART, IMAGE, LINE, Lined, PIECE, ROW, RUN, Rate, Rates, Rewrites, SHORT};
 use super::{Level, Machine, START};
 use crate::Relayout;
 
@@ -14,9 +14,7 @@ use crate::Relayout;
 pub(super) const BUFFER: usize = 128 << 20;
 /// As kernels that are not optimised take two hundred times as long, little is moved by them, all of it in the caches.
 const IS_BRIEF: bool = !minormajor_kernels::IS_OPTIMISED;
-/// Bytes of a line of a cache,
-const LINE: usize = 64;
-/// and of a page.
+/// Bytes of a page.
 const PAGE: usize = 4096;
 
 pub(super) fn machine(pages: Pages) -> Machine {
@@ -33,6 +31,7 @@ pub(super) fn machine(pages: Pages) -> Machine {
         source: Buffer::new(buffer, pages),
         destination: Buffer::new(buffer, pages),
         places: 1,
+        next: 0,
     };
     // What else the machine does for a while changes all that is measured meanwhile, so each is measured in three of them.
     let mut pass = || {
@@ -64,6 +63,8 @@ struct Buffers {
     /// At how many places of the buffers, in turn, arrays lie: what is moved twice at once is nearer the second time than
     /// what a program moves mostly is.
     places: usize,
+    /// At which of them the next one does.
+    next: usize,
 }
 
 /// Memory of the kind of pages that was asked for; where there is none, whatever there is.
@@ -108,9 +109,9 @@ impl Buffers {
     /// The rates of arrays of about so many bytes.
     fn rates(&mut self, bytes: usize, threads: usize) -> Rates {
         // As near as they will be from now on: caches keep what they have met some times.
-        for place in self.places().cycle().take(3 * self.places) {
-            let to = &mut self.destination[place..][..bytes];
-            to.copy_from_slice(&self.source[place..][..bytes]);
+        for _ in 0..3 * self.places {
+            let (from, to) = self.place();
+            to[..bytes].copy_from_slice(&from[..bytes]);
         }
         let mut of = |from: String, to: String| self.relayout(&from, &to, threads);
         let mut rates = Rates {
@@ -222,6 +223,7 @@ impl Buffers {
         };
         rates.copy = self.copy(bytes, threads);
         rates.steps = self.every_second(bytes / 2, threads);
+        rates.apart = self.lines_apart(bytes / APART, threads);
         rates
     }
 
@@ -239,13 +241,11 @@ impl Buffers {
         let repeats = repeats(bytes);
         let mut on = |threads: usize| {
             let part = bytes.div_ceil(threads);
-            let mut places = self.places().cycle();
+            let (from, to) = self.place();
             timed(|| {
-                let place = places.next().unwrap_or(0)..;
-                let source = &self.source[place.clone()][..bytes];
-                let destination = &mut self.destination[place][..bytes];
                 std::thread::scope(|scope| {
-                    let mut parts = source.chunks(part).zip(destination.chunks_mut(part));
+                    let (from, to) = (&from[..bytes], &mut to[..bytes]);
+                    let mut parts = from.chunks(part).zip(to.chunks_mut(part));
                     let own = parts.next();
                     let work = move |(from, to): (&[u8], &mut [u8])| {
                         for _ in 0..repeats {
@@ -276,6 +276,18 @@ impl Buffers {
         plan().map_or(Rate::default(), |plan| self.plan(&plan, threads))
     }
 
+    /// A byte of lines that are read from farther apart than they are written.
+    fn lines_apart(&mut self, lines: usize, threads: usize) -> Rate {
+        let extents = [lines as i64, LINE as i64];
+        let view = |pitch| StridedView::new(ElementType::U8, &extents, &[pitch, 1], 0).ok();
+        let plan = || Plan::new(&view(APART as i64)?, &view(LINE as i64)?).ok();
+        plan().map_or(Rate::default(), |plan| {
+            Rate::new(lines * LINE, threads, &mut |threads| {
+                self.run(&plan, threads)
+            })
+        })
+    }
+
     fn plan(&mut self, plan: &Plan, threads: usize) -> Rate {
         let bytes = (plan.source_bytes() + plan.destination_bytes()) as usize / 2;
         Rate::new(bytes, threads, &mut |threads| self.run(plan, threads))
@@ -288,22 +300,21 @@ impl Buffers {
         };
         let relayout = relayout.threads(threads);
         let repeats = repeats(relayout.destination_bytes());
-        let mut places = self.places().cycle();
         let mut done = true;
         let nanos = timed(|| {
-            for place in places.by_ref().take(repeats) {
-                let source = &self.source[place..];
-                let destination = &mut self.destination[place..];
+            for _ in 0..repeats {
+                let (source, destination) = self.place();
                 done &= relayout.run(source, destination).is_ok();
             }
         });
         if done { nanos / repeats as f64 } else { 0.0 }
     }
 
-    /// Where the arrays of one run after the other begin.
-    fn places(&self) -> impl Iterator<Item = usize> + Clone + use<> {
-        let bytes = self.source.len();
-        (0..bytes).step_by(bytes / self.places)
+    /// Source and destination from the next place on.
+    fn place(&mut self) -> (&[u8], &mut [u8]) {
+        self.next = (self.next + 1) % self.places;
+        let start = self.source.len() / self.places * self.next;
+        (&self.source[start..], &mut self.destination[start..])
     }
 }
 
@@ -348,4 +359,27 @@ fn timed(call: impl FnOnce()) -> f64 {
     let start = Instant::now();
     call();
     start.elapsed().as_nanos() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_begins_where_the_last_one_did_not() {
+        let (half, small) = (4096, Pages::Small);
+        let [source, destination] = [(); 2].map(|()| Buffer::new(2 * half, small));
+        let mut buffers = Buffers {
+            source,
+            destination,
+            places: 2,
+            next: 0,
+        };
+        buffers.destination.fill(0);
+        let copy = plan("u8[99]{0}", "u8[99]{0}").unwrap();
+        for _ in 0..2 {
+            assert!(buffers.run(&copy, 1) > 0.0);
+        }
+        assert_eq!([0, half].map(|at| buffers.destination[at]), [1; 2]);
+    }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use minormajor_kernels::{Caches, Code, Kernel, Pages};
 
-use rates::{BLOCK, FEW, IMAGE, LONG, Lined, PIECE, ROW, RUN, Rate, Rates, SHORT, WHOLE};
+use rates::{BLOCK, FEW, IMAGE, LINE, LONG, Lined, PIECE, ROW, RUN, Rate, Rates, SHORT, WHOLE};
 pub(crate) use work::{Moved, Work};
 
 /// A small description of a machine, from which [`Relayout::predict`](crate::Relayout::predict)
@@ -187,16 +187,25 @@ impl Machine {
             Kernel::Nothing => 0.0,
             Kernel::Copy { run } => {
                 let pieces = written(&rates.pieces);
-                if run < RUN {
-                    let short = on(rates.short).max(on(rates.runs));
-                    between(run, (SHORT, short), (RUN, on(rates.runs)))
-                } else if run < PIECE {
-                    between(run, (RUN, on(rates.runs)), (PIECE, pieces))
-                } else {
-                    doubling(run, (PIECE, pieces), (WHOLE, on(rates.long)))
-                }
+                let together = |run: usize| {
+                    if run < RUN {
+                        let short = on(rates.short).max(on(rates.runs));
+                        between(run, (SHORT, short), (RUN, on(rates.runs)))
+                    } else if run < PIECE {
+                        between(run, (RUN, on(rates.runs)), (PIECE, pieces))
+                    } else {
+                        doubling(run, (PIECE, pieces), (WHOLE, on(rates.long)))
+                    }
+                };
+                // What is to be fetched from elsewhere costs each run as much.
+                let far = match moved.apart {
+                    true => (on(rates.apart) - together(LINE)).max(0.0),
+                    false => 0.0,
+                };
+                let runs = together(run) + far * LINE as f64 / run as f64;
+                if moved.repeats { runs / 2.0 } else { runs }
             }
-            Kernel::Repeat { .. } => self.copy(level, threads) / 2.0,
+            Kernel::Repeat { .. } => on(rates.long) / 2.0,
             Kernel::Transpose { width, .. } => {
                 // Where rows are read matters little beside where they are written.
                 let long = match moved.paged {
@@ -284,6 +293,7 @@ mod tests {
                 pieces: lined(0.03),
                 runs: rate(0.04),
                 short: rate(0.08),
+                apart: rate(0.1),
                 transpose: [0.05, 0.04, 0.03, 0.03, 0.03].map(lined),
                 paged: [0.08, 0.07, 0.06, 0.05, 0.04].map(rate),
                 weave: [rate(0.05); 5],
@@ -373,6 +383,8 @@ mod tests {
             row,
             longer_row: row,
             interleaves: false,
+            apart: false,
+            repeats: false,
             paged: false,
             lined: true,
             written_on_lines: true,
@@ -443,6 +455,23 @@ mod tests {
             ..moved(Kernel::Copy { run: PIECE }, PIECE)
         };
         assert!((cost(beside) - 0.045).abs() < 1e-9);
+        // Lines apart take 0.1, and 0.0467 where they follow one another: 64 times what lies between for each run.
+        let apart = |run| {
+            let apart = true;
+            cost(Moved {
+                apart,
+                ..moved(Kernel::Copy { run }, run)
+            })
+        };
+        let of_one = 64.0 * (0.1 - runs(LINE));
+        assert!((apart(LINE) - 0.1).abs() < 1e-9);
+        assert!((apart(640) - runs(640) - of_one / 640.0).abs() < 1e-9);
+        // What is read once for many is as good as not read.
+        let repeats = Moved {
+            repeats: true,
+            ..moved(Kernel::Copy { run: 1 << 20 }, 1 << 20)
+        };
+        assert!((cost(repeats) - 0.01).abs() < 1e-9);
         // Rows of other elements cost as much more as those that were measured.
         let rows = |width, row| {
             let written_on_lines = false;

@@ -13,6 +13,8 @@ pub(super) struct Rates {
     pub runs: Rate,
     /// and of [`SHORT`].
     pub short: Rate,
+    /// Single lines that are read from [`APART`] bytes one behind the other.
+    pub apart: Rate,
     /// By the logarithm of the element's width.
     pub transpose: [Lined; 5],
     /// The same where rows and columns lie pages apart; 0 where a level has no room for so many.
@@ -72,6 +74,10 @@ pub(super) const RUN: usize = 80;
 pub(super) const PIECE: usize = 512;
 /// and of a long one.
 pub(super) const WHOLE: usize = 32 << 10;
+/// Bytes of a line of a cache,
+pub(super) const LINE: usize = 64;
+/// and of what is read a line of, where these lie apart.
+pub(super) const APART: usize = 4 * LINE;
 /// Bytes of a short row of a transpose,
 pub(super) const ROW: usize = 24;
 /// and of one that is not short.
@@ -92,6 +98,7 @@ impl Rates {
             pieces,
             runs,
             short,
+            apart,
             transpose,
             paged,
             weave,
@@ -107,7 +114,7 @@ impl Rates {
             position,
         } = self;
         let single = [
-            copy, long, runs, short, images, rows, blocks, gather, braid, steps,
+            copy, long, runs, short, apart, images, rows, blocks, gather, braid, steps,
         ];
         let rewrites = [bits, numbers].into_iter();
         let rewrites = rewrites.flat_map(|of| [&mut of.runs, &mut of.blocks]);

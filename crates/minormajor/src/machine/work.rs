@@ -24,10 +24,14 @@ pub(crate) struct Moved {
     pub entries: usize,
     /// The fewest bytes that lie side by side on a side, as far as one loop goes,
     pub row: usize,
-    /// and the most.
+    /// and the most, as far as others go on with it.
     pub longer_row: usize,
     /// Whether the rows follow one another, one for each element of the other side's.
     pub interleaves: bool,
+    /// Whether a line or more lies between each row and the next, on a side.
+    pub apart: bool,
+    /// Whether what is read is written several times.
+    pub repeats: bool,
     /// Whether rows and columns of a transpose lie pages apart.
     pub paged: bool,
     /// Whether all rows begin on lines of a cache, on both sides,
