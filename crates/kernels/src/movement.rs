@@ -300,9 +300,10 @@ impl Move {
     ///
     /// ```
     /// use minormajor_kernels::{Loop, Move};
-    /// // Two rows of 4 tiles of 128 pairs: u16[2,512] to {1,0:T(2,128)(2,1)}.
+    /// // Pairs of rows, two in each of 4 tiles: u16[4,512] to {1,0:T(4,128)(2,1)}.
     /// let pairs = Move::new(2, 0, 0, &[
-    ///     Loop { extent: 4, source: 256, destination: 512 },
+    ///     Loop { extent: 4, source: 256, destination: 1024 },
+    ///     Loop { extent: 2, source: 2048, destination: 512 },
     ///     Loop { extent: 128, source: 2, destination: 4 },
     ///     Loop { extent: 2, source: 1024, destination: 2 },
     /// ])?;
@@ -363,9 +364,19 @@ impl Move {
         })
     }
 
-    /// Whether elements of the source are written several times.
-    pub fn repeats(&self) -> bool {
-        self.0.nest.repeated() > 1
+    /// How often each element of the source is written, by loops that stay where they are in it.
+    ///
+    /// ```
+    /// use minormajor_kernels::{Loop, Move};
+    /// let rows = Move::new(4, 0, 0, &[
+    ///     Loop { extent: 7, source: 0, destination: 64 },
+    ///     Loop { extent: 16, source: 4, destination: 4 },
+    /// ])?;
+    /// assert_eq!(rows.repeated(), 7);
+    /// # Ok::<(), minormajor_kernels::NestError>(())
+    /// ```
+    pub fn repeated(&self) -> usize {
+        self.0.nest.repeated()
     }
 
     /// Whether these rows follow one another, one for each element of the other side's, as pixels of a block of channels.

@@ -143,7 +143,7 @@ impl Relayout {
                 longer_row: job.longer_row(),
                 interleaves: job.interleaves(),
                 apart: job.is_apart(),
-                repeats: job.repeats(),
+                repeated: job.repeated(),
                 paged: job.is_paged(),
                 lined: job.lined(),
                 written_on_lines: job.written_on_lines(),

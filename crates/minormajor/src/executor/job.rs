@@ -204,9 +204,9 @@ impl Job {
         matches!(&self.work, Work::Move(kernel) if kernel.is_apart())
     }
 
-    /// Whether elements of the source are written several times.
-    pub(super) fn repeats(&self) -> bool {
-        matches!(&self.work, Work::Move(kernel) if kernel.repeats())
+    /// How often each element of the source is written.
+    pub(super) fn repeated(&self) -> usize {
+        self.as_move().map_or(1, Move::repeated)
     }
 
     /// Whether it is a transpose whose rows and columns lie pages apart.

@@ -30,8 +30,8 @@ pub(crate) struct Moved {
     pub interleaves: bool,
     /// Whether a line or more lies between each row and the next, on a side.
     pub apart: bool,
-    /// Whether what is read is written several times.
-    pub repeats: bool,
+    /// How often what is read is written.
+    pub repeated: usize,
     /// Whether rows and columns of a transpose lie pages apart.
     pub paged: bool,
     /// Whether all rows begin on lines of a cache, on both sides,
