@@ -20,7 +20,7 @@ use crate::plane::{At, Plane};
 use crate::sequence::stage::Aside;
 use crate::simd::{LANE, LINE, Set, Vector, own, prefetch};
 use crate::strips::{STRIP, Strips};
-use crate::tuning::{Caches, followed, is_zen3};
+use crate::tuning::{Caches, followed, is_intel, is_zen3};
 
 /// Bytes from which on a plane does not fit the second-level cache.
 const NEAR: usize = 256 << 10;
@@ -149,7 +149,7 @@ unsafe fn known<S: Set, O: Order, const W: usize, A: Parted, B: Parted>(
                 breadth,
             };
             S::Narrow::enter(plane.around.of(at, elements));
-        } else if side >= S::Wide::BYTES {
+        } else if side >= S::Wide::BYTES && !(plane.ways.half && at.aside.is_none()) {
             match at.aside {
                 None if plane.far => squares_of!(S, S::Wide, Owning),
                 None => squares_of!(S, S::Wide, ()),
@@ -184,6 +184,8 @@ pub(crate) struct Ways {
     quiet: bool,
     /// Whether squares of bytes are moved as blocks, one for each lane, where vectors are half a line.
     blocks: bool,
+    /// Whether vectors are half a line where they could be a line.
+    half: bool,
 }
 
 /// Bytes of rows below which a Zen 3 is not asked for what is ahead in them.
@@ -202,8 +204,30 @@ impl Ways {
             lines: takes_lines(plane, width),
             quiet: is_zen3() && (width == 1 || plane.columns.len * width < SHORT),
             blocks: is_zen3() && width == 1 && !crowd(),
+            half: is_intel() && takes_half(plane, width),
         }
     }
+}
+
+/// The most second-level caches that such a plane takes.
+const SECOND: usize = 4;
+
+/// Whether vectors of half a line are better: where columns cut lines that the first-level cache has no room for, a store of a whole
+/// line waits for two of them.
+///
+/// us on one core of an Emerald Rapids by vectors of a line, and so: f32[200,201] to columns 8.1 and 7.1, f32[300,300] 24.0 and 20.2,
+/// f32[501,503] 76 and 65, f32[603,608] 145 and 119, f32[700,705] 194 and 168, u16[300,300] 12.0 and 10.4, u16[701,703] 101 and 83,
+/// f64[201,203] 22.2 and 19.4, f32[8,49,512] to {1,2,0} 65 and 53; but f32[608,603], whose rows do, not its columns, 104 and 105,
+/// f32[256,256] 10.8 and 11.8, f32[75,77] 0.66 and 0.93, many planes of f32[37,41] 33.0 and 33.6, u8[701,703] 39 and 46. Of many
+/// second-level caches they win up to u16[1803,2001], 1070 and 860, and lose from c128[805,703] on, 980 and 1010.
+fn takes_half(plane: &Plane, width: usize) -> bool {
+    let (caches, bytes) = (
+        Caches::of_this_cpu(),
+        plane.rows.len * plane.columns.len * width,
+    );
+    width > 1
+        && (caches.first + 1..=SECOND * caches.second).contains(&bytes)
+        && !plane.columns.is_multiple_of(LINE as isize)
 }
 
 /// Whether it is better to move all squares of a line of the rows before those below: rows that push each other out of the
@@ -487,11 +511,31 @@ unsafe fn moved<V: Vector, O: Order, D: Beside, const W: usize>(
             }
             return;
         }
+        if const { W == 1 } {
+            squares::<V, W, 1>(
+                |i| rows.at(i).wrapping_add(first * W),
+                |_, m, v: V| order.mix(v).store(columns.at(first + m).cast_mut()),
+                |rows| beside.step::<V>(rows.len() * V::BYTES),
+            );
+            return;
+        }
+        // From one place in eight: u16[64,64] to columns takes an Emerald Rapids 184 ns so, and 210 from the first alone; but u8[64,64],
+        // whose places are twice as many, 164 and 146.
+        let eighth = [0, 8, 16, 24].map(|place| place % const { V::BYTES / W });
+        let rows = eighth.map(
+            #[inline(always)]
+            |row| rows.from(row, first * W),
+        );
+        let columns = eighth.map(
+            #[inline(always)]
+            |column| columns.from(first + column, 0),
+        );
         squares::<V, W, 1>(
-            |i| rows.at(i).wrapping_add(first * W),
-            |_, m, v: V| order.mix(v).store(columns.at(first + m).cast_mut()),
-            // So often as a lane has elements, a share of the square's bytes.
-            |_| beside.step::<V>(V::BYTES * V::BYTES / LANE),
+            #[inline(always)]
+            |i| rows[i / 8].at(i % 8),
+            #[inline(always)]
+            |_, m, v: V| order.mix(v).store(columns[m / 8].at(m % 8).cast_mut()),
+            |rows| beside.step::<V>(rows.len() * V::BYTES),
         );
     }
 }
@@ -554,11 +598,17 @@ mod tests {
                 plane.stream = false;
                 plane.list();
                 for lines in [false, true] {
-                    for (quiet, blocks) in [(false, false), (true, false), (true, true)] {
+                    for (quiet, blocks, half) in [
+                        (false, false, false),
+                        (true, false, false),
+                        (true, true, false),
+                        (false, false, true),
+                    ] {
                         plane.ways = Ways {
                             lines,
                             quiet,
                             blocks,
+                            half,
                         };
                         moves_as_told(&plane, width, 3);
                     }
@@ -589,11 +639,37 @@ mod tests {
                 lines,
                 quiet: quiet && is_zen3(),
                 blocks: blocks && is_zen3(),
+                half: is_intel() && takes_half(&plane, width),
             };
             assert_eq!(
                 Ways::of(&plane, width),
                 expected,
                 "{height}x{breadth} of {width}"
+            );
+        }
+    }
+
+    #[test]
+    fn vectors_are_half_a_line_where_long_columns_cut_lines() {
+        let Caches { first, second, .. } = Caches::of_this_cpu();
+        // The width, the bytes of two columns, whether these cut lines, and what is told.
+        for (width, bytes, cut, expected) in [
+            (4, first + 8, true, true),
+            (4, first + 8, false, false),
+            (4, first, true, false),
+            (2, first + 4, true, true),
+            (1, first + 2, true, false),
+            (16, first + 32, true, true),
+            (16, SECOND * second, true, true),
+            (16, SECOND * second + 32, true, false),
+        ] {
+            let rows = Axis::new(bytes / width / 2, 100);
+            let step = first as isize + if cut { width as isize } else { 0 };
+            let plane = Plane::streaming(rows, Axis::new(2, step), false);
+            assert_eq!(
+                takes_half(&plane, width),
+                expected,
+                "{bytes} of {width}, {cut}"
             );
         }
     }

@@ -55,6 +55,20 @@ pub(crate) trait Vector: Copy {
     unsafe fn load_lanes(from: impl Fn(usize) -> *const u8) -> Self;
     /// Every lane to the place that is given for its number.
     unsafe fn store_lanes(self, to: impl Fn(usize) -> *mut u8);
+    /// The lanes of even numbers of both, and those of odd ones; of a single lane nothing.
+    unsafe fn part_lanes(a: Self, b: Self) -> (Self, Self);
+    /// Half of the bytes from each place.
+    #[inline(always)]
+    unsafe fn load_halves(first: *const u8, second: *const u8) -> Self {
+        let mut bytes = [0u128; 4];
+        // SAFETY: `BYTES` is at most 64; the caller vouches for the bytes read.
+        unsafe {
+            let (to, half) = (bytes.as_mut_ptr().cast::<u8>(), Self::BYTES / 2);
+            first.copy_to_nonoverlapping(to, half);
+            second.copy_to_nonoverlapping(to.add(half), half);
+            Self::load(to)
+        }
+    }
     /// `K` parts (2 or 4) of `BYTES / K` bytes each that lie `pitch` bytes apart.
     #[inline(always)]
     unsafe fn load_parts<const K: usize>(from: *const u8, pitch: isize) -> Self {

@@ -66,6 +66,11 @@ impl Vector for Neon {
     }
 
     #[inline(always)]
+    unsafe fn part_lanes(a: Self, b: Self) -> (Self, Self) {
+        (a, b)
+    }
+
+    #[inline(always)]
     unsafe fn deal<const K: usize>(self) -> Self {
         self
     }

@@ -37,6 +37,11 @@ impl Vector for Bytes16 {
     }
 
     #[inline(always)]
+    unsafe fn part_lanes(a: Self, b: Self) -> (Self, Self) {
+        (a, b)
+    }
+
+    #[inline(always)]
     unsafe fn deal<const K: usize>(self) -> Self {
         self
     }

@@ -97,6 +97,19 @@ macro_rules! vector {
             }
 
             #[inline(always)]
+            unsafe fn part_lanes(a: Self, b: Self) -> (Self, Self) {
+                // SAFETY: the caller vouches for the CPU.
+                let (even, odd) = unsafe { $parts::part_lanes(a.0, b.0) };
+                ($name(even), $name(odd))
+            }
+
+            #[inline(always)]
+            unsafe fn load_halves(first: *const u8, second: *const u8) -> Self {
+                // SAFETY: the caller vouches for the bytes and the CPU.
+                $name(unsafe { $parts::load_halves(first, second) })
+            }
+
+            #[inline(always)]
             unsafe fn load_parts<const K: usize>(from: *const u8, pitch: isize) -> Self {
                 // SAFETY: the caller vouches for the parts and the CPU.
                 $name(unsafe { $parts::load::<K>(from, pitch) })
@@ -298,19 +311,7 @@ unsafe fn store_one(v: __m128i, to: impl Fn(usize) -> *mut u8) {
 #[inline(always)]
 unsafe fn load_two(from: impl Fn(usize) -> *const u8) -> __m256i {
     // SAFETY: the caller's promise.
-    unsafe { joined(from(0), from(1)) }
-}
-
-/// # Safety
-///
-/// As of `load_two`.
-#[inline(always)]
-unsafe fn joined(low: *const u8, high: *const u8) -> __m256i {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let low = _mm256_castsi128_si256(_mm_loadu_si128(low.cast()));
-        _mm256_inserti128_si256::<1>(low, _mm_loadu_si128(high.cast()))
-    }
+    unsafe { parts32::load_halves(from(0), from(1)) }
 }
 
 /// # Safety
@@ -341,8 +342,8 @@ unsafe fn separate(v: __m256i, low: *mut u8, high: *mut u8) {
 unsafe fn load_four(from: impl Fn(usize) -> *const u8) -> __m512i {
     // SAFETY: the caller's promise.
     unsafe {
-        let low = _mm512_castsi256_si512(joined(from(0), from(1)));
-        _mm512_inserti64x4::<1>(low, joined(from(2), from(3)))
+        let low = _mm512_castsi256_si512(parts32::load_halves(from(0), from(1)));
+        _mm512_inserti64x4::<1>(low, parts32::load_halves(from(2), from(3)))
     }
 }
 

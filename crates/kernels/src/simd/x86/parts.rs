@@ -3,7 +3,7 @@
 //! # Safety of all functions
 //!
 //! The CPU has the instructions of the module's register; `K` parts of an equal share of its bytes each, `pitch` apart,
-//! are readable or writable.
+//! are readable or writable, or half of its bytes at each of two places.
 
 use std::arch::x86_64::*;
 
@@ -11,15 +11,28 @@ pub(super) mod parts16 {
     use super::*;
 
     #[inline(always)]
+    pub(in super::super) unsafe fn load_halves(first: *const u8, second: *const u8) -> __m128i {
+        // SAFETY: stated above.
+        unsafe {
+            _mm_unpacklo_epi64(
+                _mm_loadl_epi64(first.cast()),
+                _mm_loadl_epi64(second.cast()),
+            )
+        }
+    }
+
+    #[inline(always)]
+    pub(in super::super) unsafe fn part_lanes(a: __m128i, b: __m128i) -> (__m128i, __m128i) {
+        (a, b)
+    }
+
+    #[inline(always)]
     pub(in super::super) unsafe fn load<const K: usize>(from: *const u8, pitch: isize) -> __m128i {
         // SAFETY: stated above.
         unsafe {
             let quad = |i: isize| from.offset(i * pitch).cast::<i32>().read_unaligned();
             match K {
-                2 => {
-                    let (a, b) = (from.cast(), from.offset(pitch).cast());
-                    _mm_unpacklo_epi64(_mm_loadl_epi64(a), _mm_loadl_epi64(b))
-                }
+                2 => load_halves(from, from.offset(pitch)),
                 _ => _mm_set_epi32(quad(3), quad(2), quad(1), quad(0)),
             }
         }
@@ -82,20 +95,35 @@ pub(super) mod parts32 {
     use super::*;
 
     #[inline(always)]
+    pub(in super::super) unsafe fn load_halves(first: *const u8, second: *const u8) -> __m256i {
+        // SAFETY: stated above.
+        unsafe {
+            let low = _mm256_castsi128_si256(_mm_loadu_si128(first.cast()));
+            _mm256_inserti128_si256::<1>(low, _mm_loadu_si128(second.cast()))
+        }
+    }
+
+    #[inline(always)]
+    pub(in super::super) unsafe fn part_lanes(a: __m256i, b: __m256i) -> (__m256i, __m256i) {
+        // SAFETY: stated above.
+        unsafe {
+            (
+                _mm256_permute2x128_si256::<0x20>(a, b),
+                _mm256_permute2x128_si256::<0x31>(a, b),
+            )
+        }
+    }
+
+    #[inline(always)]
     pub(in super::super) unsafe fn load<const K: usize>(from: *const u8, pitch: isize) -> __m256i {
         // SAFETY: stated above.
         unsafe {
-            let (low, high) = match K {
-                2 => (
-                    _mm_loadu_si128(from.cast()),
-                    _mm_loadu_si128(from.offset(pitch).cast()),
-                ),
-                _ => (
-                    parts16::load::<2>(from, pitch),
-                    parts16::load::<2>(from.offset(2 * pitch), pitch),
-                ),
-            };
-            _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low), high)
+            if K == 2 {
+                return load_halves(from, from.offset(pitch));
+            }
+            let low = _mm256_castsi128_si256(parts16::load::<2>(from, pitch));
+            let high = parts16::load::<2>(from.offset(2 * pitch), pitch);
+            _mm256_inserti128_si256::<1>(low, high)
         }
     }
 
@@ -161,20 +189,35 @@ pub(super) mod parts64 {
     use super::*;
 
     #[inline(always)]
+    pub(in super::super) unsafe fn load_halves(first: *const u8, second: *const u8) -> __m512i {
+        // SAFETY: stated above.
+        unsafe {
+            let low = _mm512_castsi256_si512(_mm256_loadu_si256(first.cast()));
+            _mm512_inserti64x4::<1>(low, _mm256_loadu_si256(second.cast()))
+        }
+    }
+
+    #[inline(always)]
+    pub(in super::super) unsafe fn part_lanes(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
+        // SAFETY: stated above.
+        unsafe {
+            (
+                _mm512_shuffle_i64x2::<0b10_00_10_00>(a, b),
+                _mm512_shuffle_i64x2::<0b11_01_11_01>(a, b),
+            )
+        }
+    }
+
+    #[inline(always)]
     pub(in super::super) unsafe fn load<const K: usize>(from: *const u8, pitch: isize) -> __m512i {
         // SAFETY: stated above.
         unsafe {
-            let (low, high) = match K {
-                2 => (
-                    _mm256_loadu_si256(from.cast()),
-                    _mm256_loadu_si256(from.offset(pitch).cast()),
-                ),
-                _ => (
-                    parts32::load::<2>(from, pitch),
-                    parts32::load::<2>(from.offset(2 * pitch), pitch),
-                ),
-            };
-            _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high)
+            if K == 2 {
+                return load_halves(from, from.offset(pitch));
+            }
+            let low = _mm512_castsi256_si512(parts32::load::<2>(from, pitch));
+            let high = parts32::load::<2>(from.offset(2 * pitch), pitch);
+            _mm512_inserti64x4::<1>(low, high)
         }
     }
 
