@@ -58,7 +58,7 @@ pub(crate) fn crowds(width: usize, loops: &[Loop]) -> bool {
 }
 
 /// Lines of a slot of the first-level cache, and some more.
-const WAYS: usize = 4 * ROOM;
+pub(crate) const WAYS: usize = 4 * ROOM;
 
 /// The size of what is staged at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
