@@ -171,8 +171,8 @@ unsafe fn wholes<V: Vector, const W: usize, const K: usize>(
 }
 
 /// As [`squares`], of vectors of four lanes. Each is loaded from two rows, of both the same half, and then of both the other: what
-/// loads put in place takes no shuffle, of which there is one unit. A core of an Emerald Rapids transposes squares in its
-/// first-level cache in three quarters of the time that whole rows take.
+/// loads put in place takes no shuffle, of which there is one unit. A core of an Emerald Rapids takes 357 ns by whole rows for f32[64,64]
+/// to columns and 295 so, 241 and 190 for u16[64,64], 324 and 290 for f64[45,45]; of bytes no less, of 16 bytes more.
 ///
 /// # Safety
 ///
@@ -219,8 +219,9 @@ unsafe fn halves<V: Vector, const W: usize, const K: usize>(
             }
         }};
     }
-    // SAFETY: both halves of rows are readable by the caller's promise; indices of `lanes` stay below K, 2 and c, whose elements the
-    // first loop writes before the second reads them.
+    // SAFETY: rows of `K` squares are readable for `V::BYTES` each, so for half as many from either half on; columns handed out are below
+    // V::BYTES / W, which is 4 * c; and the CPU has `V`: the caller's promise. Indices of `lanes` stay below K, 2 and c, whose elements
+    // the first loop writes before the second reads them.
     unsafe {
         half!(0);
         half!(1);

@@ -505,7 +505,8 @@ unsafe fn moved<V: Vector, O: Order, D: Beside, const W: usize>(
 ) {
     // SAFETY: the CPU has `V`. The square's rows are readable from its first column on for a vector, and its columns writable for one, by
     // the caller's promise; these are the places that are asked for, as many as a vector has elements. Of bytes, blocks as many as a vector
-    // has lanes, of 16 columns each, are the square, and its rows are four groups of eight.
+    // has lanes, of 16 columns each, are the square, and its rows are four groups of eight. Of others, places in eighth are below as many
+    // as a vector has elements, so of the square, and no more than 7 further on are asked for of each.
     unsafe {
         if const { W == 1 && V::BYTES == 2 * LANE && !D::ASKS } && ways.blocks {
             for first in (first..first + V::BYTES).step_by(LANE) {
@@ -528,8 +529,8 @@ unsafe fn moved<V: Vector, O: Order, D: Beside, const W: usize>(
             );
             return;
         }
-        // From one place in eight: u16[64,64] to columns takes an Emerald Rapids 184 ns so, and 210 from the first alone; but u8[64,64],
-        // whose places are twice as many, 164 and 146.
+        // From one place in eight: u16[64,64] to columns takes an Emerald Rapids 184 ns so, and 210 from the first alone. Bytes, read by
+        // whole rows, were not measured so.
         let eighth = [0, 8, 16, 24].map(|place| place % const { V::BYTES / W });
         let rows = eighth.map(
             #[inline(always)]
