@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 
 use crate::ahead::AHEAD;
 use crate::around::Each;
-use crate::block::{block, square, squares};
+use crate::block::block;
 use crate::crowded::{self, BESIDE, Crowded, ROOM, WAYS, near_half_page, slots};
 use crate::narrow::{Elements, narrow};
 use crate::oblong::Oblong;
@@ -19,6 +19,7 @@ use crate::places::{Parted, Steps, Table};
 use crate::plane::{At, Plane};
 use crate::sequence::stage::Aside;
 use crate::simd::{LANE, LINE, Set, Vector, own, prefetch};
+use crate::square::{block_of, square, square_of};
 use crate::strips::{STRIP, Strips};
 use crate::tuning::{Caches, followed, is_intel, is_zen3};
 
@@ -199,21 +200,21 @@ pub(crate) struct Ways {
     half: bool,
 }
 
-/// Bytes of rows below which a Zen 3 is not asked for what is ahead in them.
+/// Bytes of rows below which a Zen 3 is not asked for what is ahead in them: its own prefetchers bring those.
 const SHORT: usize = 2 << 10;
 
 impl Ways {
-    /// A Zen 3's own prefetchers bring rows that are short, and those of bytes, of which a square takes long. us of bytes in squares, with
-    /// lines asked for, and in blocks without: u8[224,800] 8.1 and 6.8, u8[300,1934] 46 and 34, u8[832,5184] 289 and 209, u8[2368,1369] 266
-    /// and 190; in blocks where rows push each other out of the first-level cache, as each looks at their lines again, u8[901,4096] 533 and
-    /// 705. Without being asked for f32[800,400] took 43 and 40, f64[1398,187] 79 and 69, but f32[252,4322] 179 and 199. Others were not
-    /// measured.
+    /// us of bytes on a Zen 3 in squares, and in blocks without lines asked for: u8[224,800] 8.1 and 6.8, u8[300,1934] 46 and 34,
+    /// u8[832,5184] 289 and 209, u8[2368,1369] 266 and 190; in blocks where rows push each other out of the first-level cache, as each looks
+    /// at their lines again, u8[901,4096] 533 and 705. Without being asked for f32[800,400] took 43 and 40, f64[1398,187] 79 and 69, but
+    /// f32[252,4322] 179 and 199. In blocks without and with, on a Zen 4 that lacks AVX-512: u8[832,5184] 255 and 236, u8[300,20001] 565 and
+    /// 409, u8[700,12001] 1460 and 690, u8[3001,3001] 1840 and 1200; by two threads as long. Others were not measured.
     pub(crate) fn of(plane: &Plane, width: usize) -> Ways {
         let pitch = plane.rows.first_stride();
         let crowd = || plane.rows.len > LINE && near_half_page(pitch, BESIDE);
         Ways {
             lines: takes_lines(plane, width),
-            quiet: is_zen3() && (width == 1 || plane.columns.len * width < SHORT),
+            quiet: is_zen3() && plane.columns.len * width < SHORT,
             blocks: is_zen3() && width == 1 && !crowd(),
             half: is_intel() && takes_half(plane, width),
         }
@@ -504,49 +505,17 @@ unsafe fn moved<V: Vector, O: Order, D: Beside, const W: usize>(
     beside: D,
 ) {
     // SAFETY: the CPU has `V`. The square's rows are readable from its first column on for a vector, and its columns writable for one, by
-    // the caller's promise; these are the places that are asked for, as many as a vector has elements. Of bytes, blocks as many as a vector
-    // has lanes, of 16 columns each, are the square, and its rows are four groups of eight. Of others, places in eighth are below as many
-    // as a vector has elements, so of the square, and no more than 7 further on are asked for of each.
+    // the caller's promise. Of bytes, blocks as many as a vector has lanes, of 16 columns each, are the square.
     unsafe {
         if const { W == 1 && V::BYTES == 2 * LANE && !D::ASKS } && ways.blocks {
             for first in (first..first + V::BYTES).step_by(LANE) {
-                let rows = [0, 8, 16, 24].map(|row| rows.from(row, first));
-                let columns = [0, 8].map(|column| columns.from(first + column, 0));
-                block::<V, W>(
-                    #[inline(always)]
-                    |i| rows[i / 8].at(i % 8),
-                    #[inline(always)]
-                    |m, v: V| order.mix(v).store(columns[m / 8].at(m % 8).cast_mut()),
-                );
+                block_of::<V, O>(rows, columns, first, order);
             }
             return;
         }
-        if const { W == 1 } {
-            squares::<V, W, 1>(
-                |i| rows.at(i).wrapping_add(first * W),
-                |_, m, v: V| order.mix(v).store(columns.at(first + m).cast_mut()),
-                |rows| beside.step::<V>(rows.len() * V::BYTES),
-            );
-            return;
-        }
-        // From one place in eight: u16[64,64] to columns takes an Emerald Rapids 184 ns so, and 210 from the first alone. Bytes, read by
-        // whole rows, were not measured so.
-        let eighth = [0, 8, 16, 24].map(|place| place % const { V::BYTES / W });
-        let rows = eighth.map(
-            #[inline(always)]
-            |row| rows.from(row, first * W),
-        );
-        let columns = eighth.map(
-            #[inline(always)]
-            |column| columns.from(first + column, 0),
-        );
-        squares::<V, W, 1>(
-            #[inline(always)]
-            |i| rows[i / 8].at(i % 8),
-            #[inline(always)]
-            |_, m, v: V| order.mix(v).store(columns[m / 8].at(m % 8).cast_mut()),
-            |rows| beside.step::<V>(rows.len() * V::BYTES),
-        );
+        square_of::<V, O, W>(rows, columns, first, order, |rows| {
+            beside.step::<V>(rows.len() * V::BYTES)
+        });
     }
 }
 
@@ -633,6 +602,7 @@ mod tests {
         // asked for, and whether squares are blocks.
         let cases = [
             ((300, 900), 1, (900, 300), (true, true, true)),
+            ((300, 3001), 1, (3001, 300), (true, false, true)),
             ((300, 900), 1, (4100, 300), (true, true, false)),
             ((64, 900), 1, (4100, 300), (true, true, true)),
             ((300, 900), 1, (4101, 300), (true, true, true)),

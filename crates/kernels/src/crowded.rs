@@ -6,14 +6,16 @@
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 use crate::around::Each;
 use crate::block::tile;
 use crate::nest::Loop;
 use crate::order::Order;
-use crate::places::{Places, Steps};
+use crate::places::{Parted, Places, Steps};
 use crate::plane::Plane;
-use crate::simd::{LINE, Vector};
+use crate::simd::{LANE, LINE, Vector};
+use crate::square::{block_of, square_of};
 use crate::strips::STRIP;
 use crate::tuning::{Caches, is_zen, is_zen3, is_zen5};
 
@@ -102,13 +104,29 @@ impl Size {
 }
 
 /// Whether it is so on a Zen 3.
+///
+/// us on a Zen 4 that lacks AVX-512, of rows half a page apart transposed where they lie, and copied: u8[2048,2048] 506 and 352,
+/// u8[901,2048] 227 and 169, u8[901,2050] 216 and 182, u8[2500,2048] 607 and 485; of pairs u16[901,1024] 96 and 137.
 fn copies(plane: &Plane, width: usize) -> bool {
     let (rows, columns) = (&plane.rows, &plane.columns);
+    let crowd = match width {
+        1 => near_half_page,
+        _ => near_page,
+    };
     width <= 2
         && plane.tables.0.is_empty()
         && rows.len > LINE
-        && near_page(rows.first_stride(), BESIDE)
+        && crowd(rows.first_stride(), BESIDE)
         && columns.len * width >= LINE
+}
+
+/// Whether it is so, too, where a block of a plane that streams is staged. ms on a Zen 4 that lacks AVX-512, transposed where they lie, and
+/// copied, two threads in brackets: u8[4096,4096] to columns 3.10 and 2.24 (1.90 and 1.48), u8[8192,8192] 11.5 and 8.8 (8.0 and 6.2),
+/// u8[16384,16384] 51 and 38 (27 and 23), u8[4096,12288] 8.6 and 6.6 (5.9 and 4.4), u8[4001,4096] 3.16 and 2.37, u8[8001,2048] 2.24 and
+/// 1.88; of rows that do not push each other out, u8[8192,8000] 7.4 and 8.1, and of pairs u16[4096,4096] 4.1 and 4.2, u16[4099,4096] 4.5 and
+/// 5.5. Elsewhere none were measured.
+pub(crate) fn copies_streamed(plane: &Plane, width: usize) -> bool {
+    is_zen3() && width == 1 && near_half_page(plane.rows.first_stride(), BESIDE)
 }
 
 /// Bytes of the stage, whatever is staged.
@@ -269,11 +287,6 @@ where
         let pitch = size.pitch();
         let mut stage = Staging(MaybeUninit::uninit());
         let stage = stage.0.as_mut_ptr().cast::<u8>();
-        let mut copied = Rows(MaybeUninit::uninit());
-        let copied = Steps {
-            base: copied.0.as_mut_ptr().cast::<u8>(),
-            step: PITCH as isize,
-        };
         // Of rows that are copied there are a vector or more.
         let least = if size.copies { n } else { 16 / W };
         assert!(size.columns.max(least) * pitch <= STAGE && n * W <= size.run);
@@ -297,19 +310,7 @@ where
                         step: pitch as isize,
                     };
                     if size.copies {
-                        let mut r = 0;
-                        while r < rows {
-                            r = r.min(rows - n);
-                            for i in 0..n {
-                                copy::<V>(of.at(r + i), copied.at(i).cast_mut(), columns * W);
-                            }
-                            let staged = Steps {
-                                base: stage.add(r * W),
-                                ..staged
-                            };
-                            tile::<V, W, false>(copied, n, staged, columns, order, |_| ());
-                            r += n;
-                        }
+                        copied::<V, W>(of, rows, staged, columns, order, |_| ());
                     } else {
                         tile::<V, W, false>(of, rows, staged, columns, order, |_| ());
                     }
@@ -320,6 +321,59 @@ where
                 }
             }
         }
+    }
+}
+
+/// Moves a tile by ordinary stores, as [`tile`] does, of which as many rows as a vector has elements are copied at a time before they are
+/// transposed: of rows that push each other out of the first-level cache each line is looked at once so. `ask` is told of all rows, some
+/// at a time and in order.
+///
+/// # Safety
+///
+/// As [`tile`]. There are as many columns as a vector has elements, or more, and `breadth * W` is at most [`PITCH`].
+#[inline(always)]
+pub(crate) unsafe fn copied<V: Vector, const W: usize>(
+    rows: impl Places,
+    height: usize,
+    columns: Steps,
+    breadth: usize,
+    order: impl Order,
+    ask: impl Fn(Range<usize>),
+) {
+    let n = V::BYTES / W;
+    assert!(n <= height && n <= breadth && breadth * W <= PITCH);
+    let mut copied = Rows(MaybeUninit::uninit());
+    let copied = Steps {
+        base: copied.0.as_mut_ptr().cast::<u8>(),
+        step: PITCH as isize,
+    };
+    let blocks = const { W == 1 && V::BYTES == 2 * LANE };
+    let step = if blocks { LANE } else { n };
+    let mut r = 0;
+    while r < height {
+        // The last rows, and the last columns, are moved back to be whole; some elements are then written twice.
+        r = r.min(height - n);
+        // SAFETY: rows r..r + n are of the tile, and `breadth * W` bytes of each readable, a vector or more, by the caller's promise; `copied`
+        // has room for so many of n rows, as was seen, and is no part of either side. Columns q..q + step are of the tile, writable for a
+        // vector each from row r on, and 16 bytes or a vector of the copied rows are read from column q on. The CPU has `V`.
+        unsafe {
+            for i in 0..n {
+                copy::<V>(rows.at(r + i), copied.at(i).cast_mut(), breadth * W);
+            }
+            ask(r..r + n);
+            let columns = columns.from(0, r * W);
+            let mut q = 0;
+            while q < breadth {
+                q = q.min(breadth - step);
+                if blocks {
+                    block_of::<V, _>(&copied, &columns, q, order);
+                } else {
+                    square_of::<V, _, W>(&copied, &columns, q, order, |_| ());
+                }
+                q += step;
+            }
+        }
+        r += n;
     }
 }
 
@@ -431,10 +485,16 @@ mod tests {
         }
     }
 
-    /// Rows a page apart, and nearly so: such of bytes and pairs are copied on a Zen 3.
+    /// Rows a page or half of one apart, and nearly so: such of bytes, and of pairs a page apart, are copied on a Zen 3.
     #[test]
     fn crowded_rows_are_moved() {
-        for row in [4092, 4096, 4100] {
+        for (row, of_pairs) in [
+            (2044, false),
+            (2048, false),
+            (4092, true),
+            (4096, true),
+            (4100, true),
+        ] {
             for (width, size) in [
                 (1, (65, 64)),
                 (1, (131, 129)),
@@ -445,7 +505,9 @@ mod tests {
             ] {
                 let (rows, columns) = (Axis::new(size.0, row), Axis::new(size.1, 5000));
                 let plane = Plane::streaming(rows, columns, false);
-                assert_eq!(Size::of(&plane, width).copies, is_zen3() && width <= 2);
+                let copies = width == 1 || width == 2 && of_pairs;
+                assert_eq!(Size::of(&plane, width).copies, is_zen3() && copies);
+                assert_eq!(copies_streamed(&plane, width), is_zen3() && width == 1);
                 moves(width, size, row as usize, false);
                 moves(width, size, row as usize, true);
             }
@@ -577,6 +639,9 @@ mod tests {
             ((900, 4095), 1, (4095, 900), 4 * MIB, (false, false, true)),
             ((900, 2050), 2, (4100, 1800), 4 * MIB, (false, false, true)),
             ((900, 2051), 2, (4102, 1800), 4 * MIB, (false, false, false)),
+            ((900, 2052), 1, (2052, 900), 2 * MIB, (false, false, true)),
+            ((900, 2053), 1, (2053, 900), 2 * MIB, (false, false, false)),
+            ((900, 1025), 2, (2050, 1800), 2 * MIB, (false, false, false)),
             ((64, 4095), 1, (4095, 900), 4 * MIB, (false, false, false)),
             ((900, 63), 1, (4095, 900), 4 * MIB, (false, false, false)),
             ((900, 1023), 4, (4092, 3600), 4 * MIB, (false, false, false)),

@@ -69,6 +69,7 @@ mod sift;
 mod simd;
 mod slim;
 mod spaced;
+mod square;
 mod staged;
 mod steps;
 mod streaming;

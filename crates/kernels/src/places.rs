@@ -17,6 +17,10 @@ pub(crate) trait Parted: Places + Copy {
     ///
     /// The tile has the first one, and as many bytes there.
     unsafe fn from(&self, first: usize, bytes: usize) -> Self;
+
+    /// The same places, of which a compiler does not know how they were found: it takes steps from here, and not from where many
+    /// others are known from, whose distances it would keep in memory.
+    fn anew(self) -> Self;
 }
 
 /// An equal step apart.
@@ -41,6 +45,33 @@ impl Parted for Steps {
         let base = unsafe { self.at(first).add(bytes) };
         Steps { base, ..*self }
     }
+
+    #[inline(always)]
+    fn anew(self) -> Self {
+        let base = unknown(self.base);
+        Steps { base, ..self }
+    }
+}
+
+/// This address, which for a compiler could be any other one.
+#[inline(always)]
+#[allow(clippy::pointers_in_nomem_asm_block)] // nothing is read or written there
+fn unknown(address: *const u8) -> *const u8 {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    {
+        let mut address = address;
+        // SAFETY: there is no instruction; the register holds what it held.
+        unsafe {
+            std::arch::asm!(
+                "/* {0} */",
+                inout(reg) address,
+                options(pure, nomem, nostack, preserves_flags)
+            );
+        }
+        address
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    address
 }
 
 /// At offsets from a base.
@@ -67,6 +98,11 @@ impl Parted for Table<'_> {
         let offsets = unsafe { self.offsets.get_unchecked(first..) };
         let base = self.base.wrapping_add(bytes);
         Table { base, offsets }
+    }
+
+    #[inline(always)]
+    fn anew(self) -> Self {
+        self
     }
 }
 

@@ -8,11 +8,13 @@
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::ptr::copy_nonoverlapping;
 
 use crate::ahead::{AHEAD, Ahead};
 use crate::axis::Pointers;
 use crate::block::tile;
+use crate::crowded::{copied, copies_streamed};
 use crate::order::Order;
 use crate::pieces::{MaybeRoom, places};
 use crate::places::{Listed, Steps};
@@ -167,6 +169,7 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize> Staged<'_, V, O, R, W> {
             // `pieced` says; of a last panel that is narrower, there are the columns before it. The CPU has `V`.
             unsafe { pieces.begin::<V>(&next[if wraps { 0 } else { line }..], bytes) };
         }
+        let copies = copies_streamed(plane, W);
         // Rows of bytes are many: what comes next is asked for while lines are written, not while others are read. So a Zen 4 takes
         // 13.2 ms for u8[2117,60513] to columns, and 14.3 otherwise; of pairs and longer ones as long or longer.
         let late = W == 1 && followed() == usize::MAX && !is_zen5();
@@ -224,18 +227,24 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize> Staged<'_, V, O, R, W> {
                     // SAFETY: `places` are the pointers from `low` on to line + strip rows of the plane, or to their pieces, and `high` is at
                     // most that. Where columns wrap, the first ones are an element before their rows: of the first column that is no
                     // element of the plane, but behind its lowest one, as `wraps` has seen, and so readable. The stage has as many
-                    // columns as a line has elements, of pitch bytes each.
+                    // columns as a line has elements, of pitch bytes each; a line of bytes is as broad as a vector or more, and no broader than
+                    // what is copied.
                     unsafe {
                         let to = Steps {
                             base: stage.add(low * W),
                             step: pitch as isize,
                         };
-                        tile::<V, W, false>(rows_of, high - low, to, breadth, order, |r| {
+                        let ask = |r: Range<usize>| {
                             // Rows before the strip were read with the strip before it.
                             if feed.is_none() && !late && low + r.start >= line {
                                 ahead.ask(low + r.start - line..low + r.end - line, q * W);
                             }
-                        });
+                        };
+                        if const { W == 1 } && copies && breadth == LINE {
+                            copied::<V, W>(rows_of, high - low, to, breadth, order, ask);
+                        } else {
+                            tile::<V, W, false>(rows_of, high - low, to, breadth, order, ask);
+                        }
                     }
                     let share = (line + strip).div_ceil(breadth);
                     for (c, &to) in to.iter().enumerate().skip(again) {
@@ -355,6 +364,24 @@ mod tests {
                             moves_as_told(&plane, width, shift);
                         }
                     }
+                }
+            }
+        }
+    }
+
+    /// Rows that push each other out of the first-level cache, of which a Zen 3 copies those of bytes before; a last group of columns is
+    /// narrower than a line.
+    #[test]
+    fn rows_a_page_apart_are_staged() {
+        for (width, apart) in [(1, 2048), (1, 4100), (2, 4096)] {
+            for rows in [64 / width * 5 + 1, 700] {
+                for columns in [64, 147] {
+                    let pitch = (rows * width + 3) as isize;
+                    let rows = Axis::new(rows, apart);
+                    let mut plane = Plane::streaming(rows, Axis::new(columns, pitch), false);
+                    plane.most = 0;
+                    assert_eq!(copies_streamed(&plane, width), is_zen3() && width == 1);
+                    moves_as_told(&plane, width, 5);
                 }
             }
         }

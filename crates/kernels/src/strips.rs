@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::ahead::Ahead;
 use crate::axis::Pointers;
 use crate::block::tile;
-use crate::crowded::{ROOM, slots};
+use crate::crowded::{ROOM, copies_streamed, slots};
 use crate::order::Order;
 use crate::pieces::{MaybeRoom, bring, places};
 use crate::places::Listed;
@@ -178,7 +178,7 @@ impl<V: Vector, O: Order, R: MaybeRoom, const W: usize, const STREAM: bool> Work
         let columns = plane.columns.len;
         let onward = plane.is_run(columns * W, at);
         let staged = staged::<V, W, STREAM>(plane);
-        let mut stage = Stage::new();
+        let mut stage = Stage::new(copies_streamed(plane, W));
         let direct = match staged {
             None if Self::DIRECT => direct::<W>(plane),
             _ => None,
@@ -353,6 +353,20 @@ mod tests {
             };
             assert!(blocks.is_some() || !is_intel() || width == 8, "{width}");
             moves_as_told(&plane, width, 0);
+        }
+    }
+
+    /// Rows and columns that push each other out of the first-level cache: two strips of each column, and a last group of columns that is
+    /// narrower than a line.
+    #[test]
+    fn crowded_columns_of_crowded_rows_are_moved_as_told() {
+        for (width, rows, apart) in [(1, 640, 4096), (1, 576, 2050), (2, 320, 4096)] {
+            for columns in [64 / width, 211] {
+                let axes = (Axis::new(rows, apart), Axis::new(columns, 4096));
+                let plane = Plane::streaming(axes.0, axes.1, false);
+                assert_eq!(copies_streamed(&plane, width), is_zen3() && width == 1);
+                moves_as_told(&plane, width, 0);
+            }
         }
     }
 

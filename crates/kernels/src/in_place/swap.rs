@@ -4,11 +4,11 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use super::{Crew, Shared, batches, parts, size};
-use crate::block::square;
 use crate::dispatch;
 use crate::error::NestError;
 use crate::isa::Isa;
 use crate::simd::{LINE, Set, Vector, Work, prefetch};
+use crate::square::square;
 use crate::tuning::Tuning;
 
 /// Arrays of `side` x `middle` x `side` blocks whose outer and inner dimension change places. With a middle of 1 these

@@ -6,8 +6,8 @@ use super::half::Half;
 use super::mix::{Lines, merge, swap};
 use super::rewrite::{Line, Place, Rewrite};
 use super::words::Words;
-use crate::block::square;
 use crate::simd::{LINE, Vector, Work, prefetch};
+use crate::square::square;
 
 /// Bits of a line.
 pub(super) const BITS: usize = 8 * LINE;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::{Block, STRIP};
 use crate::block::tile;
-use crate::crowded::slots;
+use crate::crowded::{copied, slots};
 use crate::order::Order;
 use crate::places::{Places, Steps};
 use crate::plane::Plane;
@@ -61,8 +61,14 @@ pub(super) fn staged<V: Vector, const W: usize, const STREAM: bool>(
 }
 
 /// Where columns of a block are put together.
+pub(super) struct Stage {
+    room: Room,
+    /// Whether rows are copied before: see [`copies_streamed`](crate::crowded::copies_streamed).
+    copies: bool,
+}
+
 #[repr(align(64))]
-pub(super) struct Stage(MaybeUninit<[u8; STAGE]>);
+struct Room(MaybeUninit<[u8; STAGE]>);
 
 /// Bytes of it: columns of a block, each with a line more at most.
 const STAGE: usize = {
@@ -78,8 +84,9 @@ const STAGE: usize = {
 };
 
 impl Stage {
-    pub(super) fn new() -> Stage {
-        Stage(MaybeUninit::uninit())
+    pub(super) fn new(copies: bool) -> Stage {
+        let room = Room(MaybeUninit::uninit());
+        Stage { room, copies }
     }
 
     /// Moves a tile as [`tile`] does by streaming, by way of the stage.
@@ -101,16 +108,21 @@ impl Stage {
         // An odd number of lines, so that columns have slots of their own.
         let pitch = (bytes.div_ceil(LINE) | 1) * LINE;
         assert!(breadth * pitch <= STAGE);
-        let stage = self.0.as_mut_ptr().cast::<u8>();
+        let stage = self.room.0.as_mut_ptr().cast::<u8>();
         let staged = Steps {
             base: stage,
             step: pitch as isize,
         };
         // SAFETY: rows are readable, columns writable and on lines, and the CPU has `V`, by the caller's promise. The stage, which is
         // no part of either side, has room for `breadth` columns of `pitch` bytes, as was just seen, and the tile writes all bytes
-        // of each. These are whole vectors, as those that a tile streams are.
+        // of each. These are whole vectors, as those that a tile streams are. A line of bytes is as broad as a vector or more, and no broader
+        // than what is copied.
         unsafe {
-            tile::<V, W, false>(rows, height, staged, breadth, order, ask);
+            if const { W == 1 } && self.copies && breadth == LINE {
+                copied::<V, W>(rows, height, staged, breadth, order, ask);
+            } else {
+                tile::<V, W, false>(rows, height, staged, breadth, order, ask);
+            }
             for column in 0..breadth {
                 let (from, to) = (stage.add(column * pitch), columns.at(column).cast_mut());
                 for at in (0..bytes).step_by(V::BYTES) {
@@ -163,16 +175,19 @@ mod tests {
                     base: destination[start..].as_mut_ptr(),
                     step: pitch as isize,
                 };
-                let asked = std::cell::Cell::new(0);
-                let mut stage = Stage::new();
-                // SAFETY: both sides have all elements, columns begin on lines, and every CPU has these vectors.
-                unsafe {
-                    let ask = |rows: Range<usize>| asked.set(asked.get() + rows.len());
-                    stage.tile::<Narrow, W>(rows, height, columns, breadth, Same, ask);
+                for copies in [false, true] {
+                    destination.fill(0xa5);
+                    let asked = std::cell::Cell::new(0);
+                    let mut stage = Stage::new(copies);
+                    // SAFETY: both sides have all elements, columns begin on lines, and every CPU has these vectors.
+                    unsafe {
+                        let ask = |rows: Range<usize>| asked.set(asked.get() + rows.len());
+                        stage.tile::<Narrow, W>(rows, height, columns, breadth, Same, ask);
+                    }
+                    fence();
+                    assert!(destination == expected, "{height}x{breadth} of {W} bytes");
+                    assert_eq!(asked.get(), height);
                 }
-                fence();
-                assert!(destination == expected, "{height}x{breadth} of {W} bytes");
-                assert_eq!(asked.get(), height);
             }
         }
         check::<1>();
